@@ -1,0 +1,1 @@
+"""Acquisition functions as integrands, their samples and their oracle."""

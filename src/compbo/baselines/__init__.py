@@ -1,0 +1,1 @@
+"""Methods to compare with: Thompson sampling and BOHB's model."""

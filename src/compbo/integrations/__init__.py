@@ -1,0 +1,1 @@
+"""Plugs for BoTorch, Optuna, Ax and Bayesmark."""

@@ -1,0 +1,1 @@
+"""Update rules: what history does to a gradient."""

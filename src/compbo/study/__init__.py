@@ -1,0 +1,1 @@
+"""The paper's experimental study, rerunnable and resumable."""

@@ -1,0 +1,1 @@
+"""Black boxes of the study."""

@@ -1,0 +1,1 @@
+"""The Gaussian process: kernels, priors, fit, posterior."""

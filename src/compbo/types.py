@@ -1,0 +1,163 @@
+"""The nouns that every room shares: draws, boxes, budgets, traces.
+
+Shapes: B restarts, q points per batch, d dimensions, n observations, M pool size, K minibatch, T steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Generator, Tensor
+
+DTYPE = torch.float64
+
+
+class Draw(NamedTuple):
+    """The samples of one step: z (q, K) and, for a pool, which of its M columns they are."""
+
+    z: Tensor
+    columns: Tensor | None = None  # (K,) indices into the pool; None: the columns are 0..K-1 of a K-column zeta
+
+    @property
+    def size(self) -> int:
+        """Number K of drawn columns."""
+        return self.z.shape[-1]
+
+
+class Box(NamedTuple):
+    """Lower and upper bounds (d,) of every point; P is the projection on it."""
+
+    lower: Tensor
+    upper: Tensor
+
+    @classmethod
+    def unit(cls, d: int) -> Box:
+        """The unit cube of d dimensions."""
+        return cls(torch.zeros(d, dtype=DTYPE), torch.ones(d, dtype=DTYPE))
+
+    def project(self, x: Tensor) -> Tensor:
+        """P(x): the nearest point of the box."""
+        return torch.minimum(torch.maximum(x, self.lower), self.upper)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one maximisation may spend.
+
+    steps: ascent steps T (generations of a population, iterations of L-BFGS-B).
+    seconds: wall clock; the best so far is returned, marked, when it runs out.
+    memory: bytes of working memory; a maximizer that would need more stops at once, marked.
+    """
+
+    steps: int = 64
+    seconds: float | None = None
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse budgets that buy nothing."""
+        if self.steps < 1:
+            raise ValueError(f"Budget: steps must be at least 1, got {self.steps}.")
+        if self.seconds is not None and not self.seconds > 0:
+            raise ValueError(f"Budget: seconds must be positive, got {self.seconds}.")
+        if self.memory is not None and self.memory < 1:
+            raise ValueError(f"Budget: memory must be a positive number of bytes, got {self.memory}.")
+
+
+class Status(StrEnum):
+    """How a restart ended."""
+
+    DONE = "done"  # used all its steps
+    CONVERGED = "converged"  # its own stopping rule fired
+    FAILED = "failed"  # no Cholesky factor or a non-finite value: frozen at its best point
+    TIME = "time"  # the clock ran out
+    MEMORY = "memory"  # would not fit
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a maximizer leaves: one row per restart.
+
+    Values are the oracle's own noisy ones (minibatch); `propose` compares restarts on one common sample.
+    """
+
+    final: Tensor  # (B, q, d)
+    final_value: Tensor  # (B,)
+    best: Tensor  # (B, q, d)
+    best_value: Tensor  # (B,)
+    start_value: Tensor  # (B,)
+    gradient_norm: Tensor  # (B,) of the last gradient; NaN for methods without one
+    status: tuple[Status, ...]
+    steps: int
+    seconds: float
+    jitter: float = 0.0  # largest relative jitter a Cholesky factor needed
+    values: Tensor | None = None  # (steps, B), only if asked for
+    points: Tensor | None = field(default=None, repr=False)  # (steps, B, q, d), only if asked for
+
+
+class Inner(NamedTuple):
+    """g at a batch of points: the columns v (B, q, K) and the way back, J_g^T c."""
+
+    v: Tensor
+    pullback: Callable[[Tensor], Tensor]  # cotangent on v (rows, q, K) -> gradient (rows, q, d)
+    failed: Tensor  # (B,) bool: no Cholesky factor, v is not to be trusted
+    jitter: float
+
+
+class Objective(Protocol):
+    """What a maximizer sees: one acquisition in one form (`acquisition.oracle.Oracle`), or a test problem."""
+
+    @property
+    def pool_size(self) -> int:
+        """Number of columns M of zeta: K for fresh samples, M for a pool."""
+        ...
+
+    def start(self, generator: Generator) -> None:
+        """Begin a maximisation: draw the pool, seed the Sobol sequence. Everything random comes from `generator`."""
+        ...
+
+    def draw(self) -> Draw:
+        """The samples of the next step."""
+        ...
+
+    def expectation_draw(self) -> Draw:
+        """Every column of zeta at once: the whole pool, or one fresh draw (for zeta_0)."""
+        ...
+
+    def fixed_draw(self) -> Draw:
+        """One sample kept for a whole run, the same at every call until the next `start` (L-BFGS-B, populations)."""
+        ...
+
+    def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
+        """v at x; the pullback covers the first `gradient_rows` batches (None: all, 0: values only)."""
+        ...
+
+    @property
+    def needs_level(self) -> bool:
+        """Whether grad f needs the mean of all columns (a non-linear link such as LogEI's log)."""
+        ...
+
+    def column(self, v: Tensor) -> Tensor:
+        """h, the utility of every column: (B, q, K) -> (B, K), for instance the maximum over the q points."""
+        ...
+
+    def outer(self, v: Tensor) -> Tensor:
+        """f(v) = link((1/K) sum_k h(v_k)) on the v-scale: (B, q, K) -> (B,), over the columns given."""
+        ...
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+        """(M/K) grad f at the K columns given, (B, q, K) -> (B, q, K), so that J_g^T of it estimates the gradient.
+
+        level: the mean of h over all M columns of zeta, (B,), where the columns given are not all of them.
+        """
+        ...
+
+    def bytes_needed(self, restarts: int) -> int:
+        """Estimate of the working memory of one step, pool included."""
+        ...
