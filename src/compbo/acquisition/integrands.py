@@ -1,0 +1,237 @@
+"""Acquisition functions as integrands: an inner map of mu + L z and an outer function of its columns.
+
+alpha(x) = f(E[g(x)]) with the inner columns v_m (q values for sample m). Everything is in standardised units and on
+the v-scale: f(v) = link( (1/M) sum_m h(v_m) ), h the utility of a column. `best` is f*, the best observed value;
+`mean` is mu (B, q, 1) and `deviation` is L z (B, q, K). An acquisition is frozen data: its parameters and the few
+lines of its maths, with their derivatives beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Acquisition(Protocol):
+    """What an oracle needs of an acquisition function."""
+
+    name: ClassVar[str]
+    needs_level: ClassVar[bool]
+
+    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:
+        """v (B, q, K)."""
+        ...
+
+    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:
+        """Cotangents of mean and of deviation, both (B, q, K), for the cotangent c on v."""
+        ...
+
+    def column(self, v: Tensor) -> Tensor:
+        """h: (B, q, K) -> (B, K)."""
+        ...
+
+    def outer(self, v: Tensor) -> Tensor:
+        """f: (B, q, K) -> (B,)."""
+        ...
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+        """(M/K) grad f at K of its M columns."""
+        ...
+
+
+def winners(v: Tensor) -> Tensor:
+    """Derivative of the maximum over the q points: 1 at the winner of each column, shared where several tie."""
+    mask = (v == v.amax(-2, keepdim=True)).to(v.dtype)
+    count = mask.sum(-2, keepdim=True)
+    return mask if bool((count == 1.0).all()) else mask / count.clamp_min(1.0)
+
+
+class _MaxMean:
+    """f(v) = (1/M) sum_m max_j v_jm: the outer function of EI, SR and UCB."""
+
+    needs_level: ClassVar[bool] = False
+
+    def column(self, v: Tensor) -> Tensor:
+        """max_j v_jm."""
+        return v.amax(-2)
+
+    def outer(self, v: Tensor) -> Tensor:
+        """Mean of the columns' maxima."""
+        return self.column(v).mean(-1)
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear link
+        """1/K at the winner of each column."""
+        return winners(zeta) / zeta.shape[-1]
+
+
+@dataclass(frozen=True)
+class EI(_MaxMean):
+    """Expected improvement: v = ReLU(mu + L z - f*)."""
+
+    name: ClassVar[str] = "ei"
+
+    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:
+        """ReLU(mu + L z - f*)."""
+        return (mean + deviation).sub_(best).clamp_min_(0.0)
+
+    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:
+        """Only improving samples move; the mask is that of the current sample, not of a tracked one."""
+        masked = c * (mean + deviation > best)
+        return masked, masked
+
+
+@dataclass(frozen=True)
+class SR(_MaxMean):
+    """Simple regret: v = mu + L z."""
+
+    name: ClassVar[str] = "sr"
+
+    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:  # noqa: ARG002 - SR has no incumbent
+        """Mu + L z."""
+        return mean + deviation
+
+    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
+        """The identity."""
+        return c, c
+
+
+@dataclass(frozen=True)
+class UCB(_MaxMean):
+    """Upper confidence bound: v = mu + sqrt(beta pi / 2) |L z|, centred on mu as in the paper."""
+
+    beta: float = 2.0
+    name: ClassVar[str] = "ucb"
+
+    def __post_init__(self) -> None:
+        """beta is a squared width."""
+        if not (math.isfinite(self.beta) and self.beta >= 0):
+            raise ValueError(f"UCB: beta must be a finite number >= 0, got {self.beta}.")
+
+    @property
+    def width(self) -> float:
+        """sqrt(beta pi / 2)."""
+        return math.sqrt(self.beta * math.pi / 2.0)
+
+    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:  # noqa: ARG002 - UCB has no incumbent
+        """Mu + sqrt(beta pi / 2) |L z|."""
+        return torch.add(mean, deviation.abs(), alpha=self.width)
+
+    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
+        """The deviation's share carries its sign."""
+        return c, deviation.sign().mul_(c).mul_(self.width)
+
+
+@dataclass(frozen=True)
+class PI:
+    """Probability of improvement, smoothed: v = (mu + L z - f*) / tau, f = (1/M) sum_m max_j Sig(v_jm)."""
+
+    tau: float = 1e-3
+    name: ClassVar[str] = "pi"
+    needs_level: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """tau is a temperature."""
+        if not (math.isfinite(self.tau) and self.tau > 0):
+            raise ValueError(f"PI: tau must be a finite number > 0, got {self.tau}.")
+
+    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:
+        """(mu + L z - f*) / tau."""
+        return (mean + deviation).sub_(best).div_(self.tau)
+
+    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
+        """c / tau."""
+        scaled = c / self.tau
+        return scaled, scaled
+
+    def column(self, v: Tensor) -> Tensor:
+        """max_j Sig(v_jm)."""
+        return v.amax(-2).sigmoid_()
+
+    def outer(self, v: Tensor) -> Tensor:
+        """Mean of the columns' utilities."""
+        return self.column(v).mean(-1)
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear link
+        """Sig'(max_j) / K at the winner of each column."""
+        s = self.column(zeta).unsqueeze(-2)
+        return winners(zeta) * (s * (1.0 - s) / zeta.shape[-1])
+
+
+FAT_TAIL = 0.1  # weight of the Cauchy tail in the fat softplus (Ament et al., 2023)
+
+
+@dataclass(frozen=True)
+class LogEI:
+    """log EI: v is the fat softplus of mu + L z - f*, f = log (1/M) sum_m max_j v_jm.
+
+    The outer function is not linear in the expectation: a small minibatch is biased, and the gradient divides by the
+    tracked expectation, so that a step does not die where EI is tiny. The tail of v falls as tau^3 / y^2, so v stays
+    a normal number wherever mu + L z - f* is finite and the expectation can be tracked on v itself.
+    """
+
+    tau: float = 1e-6
+    name: ClassVar[str] = "logei"
+    needs_level: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """tau is a temperature."""
+        if not (math.isfinite(self.tau) and self.tau > 0):
+            raise ValueError(f"LogEI: tau must be a finite number > 0, got {self.tau}.")
+
+    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:
+        """tau (softplus(y) + 0.1 / (1 + y^2)), y = (mu + L z - f*) / tau."""
+        y = (mean + deviation).sub_(best).div_(self.tau)
+        tail = FAT_TAIL / (1.0 + y * y)
+        return torch.nn.functional.softplus(y).add_(tail).mul_(self.tau)
+
+    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:
+        """c (Sig(y) - 0.2 y / (1 + y^2)^2)."""
+        y = (mean + deviation).sub_(best).div_(self.tau)
+        slope = y.sigmoid() - 2.0 * FAT_TAIL * y / (1.0 + y * y) ** 2
+        scaled = c * slope
+        return scaled, scaled
+
+    def column(self, v: Tensor) -> Tensor:
+        """max_j v_jm."""
+        return v.amax(-2)
+
+    def outer(self, v: Tensor) -> Tensor:
+        """log of the mean of the columns' maxima."""
+        return self.column(v).mean(-1).clamp_min_(_TINY).log_()
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+        """(1/K) / level at the winner of each column; level is the mean of all columns' maxima."""
+        mean = self.column(zeta).mean(-1) if level is None else level
+        return winners(zeta) / (zeta.shape[-1] * mean.clamp_min(_TINY))[:, None, None]
+
+
+_TINY = 1e-200  # a tracked expectation may touch zero; its logarithm and quotient stay finite
+
+ACQUISITIONS: dict[str, type[Any]] = {cls.name: cls for cls in (EI, PI, SR, UCB, LogEI)}
+
+
+def get_acquisition(acquisition: str | Acquisition) -> Acquisition:
+    """An acquisition by name (`"ucb"`, with its default parameters) or as it is."""
+    if not isinstance(acquisition, str):
+        return acquisition
+    try:
+        return ACQUISITIONS[acquisition.lower()]()  # type: ignore[no-any-return]
+    except KeyError:
+        raise ValueError(f"acquisition {acquisition!r} is unknown; choose one of {', '.join(ACQUISITIONS)}.") from None
+
+
+def acquisition_to_dict(acquisition: Acquisition) -> dict[str, Any]:
+    """Name and parameters, for JSON."""
+    return {"name": acquisition.name, **asdict(acquisition)}  # type: ignore[call-overload]
+
+
+def acquisition_from_dict(data: dict[str, Any]) -> Acquisition:
+    """The inverse of `acquisition_to_dict`."""
+    parameters = {key: value for key, value in data.items() if key != "name"}
+    return ACQUISITIONS[data["name"]](**parameters)  # type: ignore[no-any-return]

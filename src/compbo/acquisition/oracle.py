@@ -1,0 +1,129 @@
+"""The oracle: one acquisition function, in one form, over one posterior."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from compbo.acquisition.samples import distinct_columns
+from compbo.surrogate.posterior import reparameterise
+from compbo.types import Draw, Inner
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from compbo.acquisition.integrands import Acquisition
+    from compbo.acquisition.samples import Samples
+    from compbo.surrogate.posterior import Posterior
+
+
+class Oracle:
+    """draw / inner / outer of f(E[g(x)]): see `compbo.types.Objective`, which it implements."""
+
+    def __init__(self, acquisition: Acquisition, posterior: Posterior, samples: Samples, best: float) -> None:
+        """best: f*, the best observed value in the posterior's units."""
+        self.acquisition = acquisition
+        self.posterior = posterior
+        self.samples = samples
+        self.best = best
+
+    @property
+    def pool_size(self) -> int:
+        """Number M of zeta's columns."""
+        return self.samples.pool_size
+
+    @property
+    def needs_level(self) -> bool:
+        """Whether grad f needs the mean of all columns."""
+        return self.acquisition.needs_level
+
+    def start(self, generator: Generator) -> None:
+        """Begin a maximisation."""
+        self._generator = generator
+        self._fixed: Draw | None = None
+        self.samples.start(generator)
+
+    def draw(self) -> Draw:
+        """The samples of the next step."""
+        return self.samples.draw()
+
+    def expectation_draw(self) -> Draw:
+        """Every column of zeta at once."""
+        return self.samples.expectation_draw()
+
+    def fixed_draw(self) -> Draw:
+        """One minibatch for the whole run, so that values and ranks compare."""
+        if self._fixed is None:
+            self._fixed = self.samples.draw()
+        return self._fixed
+
+    def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
+        """v (B, q, K) at x (B, q, d) and the way back to x for the first `gradient_rows` batches."""
+        rows = x.shape[0] if gradient_rows is None else gradient_rows
+        batch = self.posterior(x, rows)
+        mean, deviation = reparameterise(batch, draw.z)
+        v = self.acquisition.inner(mean, deviation, self.best)
+
+        def pullback(c: Tensor) -> Tensor:
+            dmean, ddeviation = self.acquisition.inner_vjp(c, mean[:rows], deviation[:rows], self.best)
+            return batch.pullback(dmean.sum(-1), torch.matmul(ddeviation, draw.z.mT))
+
+        return Inner(v, pullback, batch.failed, batch.jitter)
+
+    def column(self, v: Tensor) -> Tensor:
+        """h: the utility of every column."""
+        return self.acquisition.column(v)
+
+    def outer(self, v: Tensor) -> Tensor:
+        """f over the columns given."""
+        return self.acquisition.outer(v)
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+        """(M/K) grad f at the columns given."""
+        return self.acquisition.outer_gradient(zeta, level)
+
+    def value(self, x: Tensor, draw: Draw) -> Tensor:
+        """f(g(x)) on the samples given, (B,); NaN where there is no posterior."""
+        inner = self.inner(x, draw, gradient_rows=0)
+        return torch.where(inner.failed, torch.nan, self.outer(inner.v))
+
+    def bytes_needed(self, restarts: int) -> int:
+        """The pool, zeta on it, the minibatch's columns and the posterior's rows (twice: x and the query u)."""
+        width, k, m = self.samples.width, self.samples.minibatch, self.pool_size
+        pool = 8 * width * m if self.samples.form in ("FSM", "Comp") else 0
+        zeta = 8 * restarts * width * m if self.samples.form in ("Comp", "ME") else 0
+        return pool + zeta + 2 * restarts * width * (self.posterior.bytes_per_row() + 8 * 6 * k)
+
+
+class StochasticOuterOracle(Oracle):
+    """Samples the columns of the outer sum as well: for very large M or q.
+
+    f is estimated on `outer_columns` of the columns given; unbiased for EI, SR and UCB (and PI), whose f is a mean
+    over columns. A logarithm of a sampled mean is not, so LogEI is refused.
+    """
+
+    def __init__(
+        self, acquisition: Acquisition, posterior: Posterior, samples: Samples, best: float, outer_columns: int
+    ) -> None:
+        """outer_columns: how many columns of the outer sum are drawn at every evaluation of it."""
+        if acquisition.needs_level:
+            raise ValueError(f"a sampled outer function is biased for {acquisition.name}; use EI, PI, SR or UCB.")
+        if outer_columns < 1:
+            raise ValueError(f"outer_columns must be at least 1, got {outer_columns}.")
+        super().__init__(acquisition, posterior, samples, best)
+        self.outer_columns = outer_columns
+
+    def _subset(self, columns: int) -> Tensor:
+        return distinct_columns(columns, min(self.outer_columns, columns), self._generator)
+
+    def outer(self, v: Tensor) -> Tensor:
+        """f on a random subset of the columns given."""
+        return super().outer(v[..., self._subset(v.shape[-1])])
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+        """Gradient of that estimate: zero outside the subset."""
+        chosen = self._subset(zeta.shape[-1])
+        gradient = torch.zeros_like(zeta)
+        gradient[..., chosen] = super().outer_gradient(zeta[..., chosen], level)
+        return gradient

@@ -1,0 +1,136 @@
+"""Base samples z of the four forms: which columns are drawn, and when.
+
+| form | samples |
+|---|---|
+| ERM | K fresh scrambled-Sobol normals at every step |
+| FSM | a pool of M Sobol normals drawn once; K of them without replacement per step |
+| Comp | a pool of M i.i.d. normals; K of them per step; zeta has M columns |
+| ME | K fresh Sobol normals per step; zeta has K columns |
+
+Successive blocks of one scrambled Sobol sequence serve as fresh draws: every block of 2^k points is a net of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+
+from compbo.seeds import next_seed
+from compbo.types import DTYPE, Draw
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+DEFAULT_K = 128
+
+
+class Samples(Protocol):
+    """Where the z of a maximisation come from. `start` resets it; everything random comes from its generator."""
+
+    form: str
+    width: int  # rows q of z, pending points included
+    minibatch: int  # K
+    pool_size: int  # columns of zeta
+
+    def start(self, generator: Generator) -> None:
+        """Begin a maximisation."""
+        ...
+
+    def draw(self) -> Draw:
+        """The samples of the next step."""
+        ...
+
+    def expectation_draw(self) -> Draw:
+        """Every column of zeta at once."""
+        ...
+
+
+def sobol_normals(width: int, count: int, generator: Generator) -> Tensor:
+    """z (width, count): scrambled Sobol points mapped to normals."""
+    return _SobolNormals(width, generator).draw(count)
+
+
+class _SobolNormals:
+    """A scrambled Sobol sequence of standard normals, dealt in blocks."""
+
+    def __init__(self, width: int, generator: Generator) -> None:
+        self._engine = torch.quasirandom.SobolEngine(width, scramble=True, seed=next_seed(generator))  # type: ignore[no-untyped-call]
+
+    def draw(self, count: int) -> Tensor:
+        """The next block, (width, count)."""
+        uniform = self._engine.draw(count, dtype=DTYPE)
+        # Sobol points lie on a grid of 2^-30 that contains 0: move them off the border before the inverse.
+        inside = 0.5 + (1.0 - torch.finfo(DTYPE).eps) * (uniform - 0.5)
+        return torch.special.ndtri(inside.clamp_(1e-10, 1.0 - 1e-10)).mT.contiguous()
+
+
+def distinct_columns(pool: int, count: int, generator: Generator) -> Tensor:
+    """`count` different indices below `pool`, uniformly; the cost does not grow with the pool."""
+    if 2 * count > pool:
+        return torch.randperm(pool, generator=generator)[:count]
+    chosen = torch.randint(pool, (count,), generator=generator).unique()
+    while len(chosen) < count:
+        more = torch.randint(pool, (count,), generator=generator)
+        fresh = more[~torch.isin(more, chosen)]
+        chosen = torch.cat([chosen, fresh[: count - len(chosen)]]).unique()
+    return chosen
+
+
+class FreshSamples:
+    """ERM and ME: K fresh scrambled-Sobol normals at every step."""
+
+    def __init__(self, width: int, minibatch: int = DEFAULT_K, form: str = "ERM") -> None:
+        """width: rows of z (q, plus pending points)."""
+        self.form, self.width, self.minibatch, self.pool_size = form, width, minibatch, minibatch
+
+    def start(self, generator: Generator) -> None:
+        """Scramble a new sequence."""
+        self._sequence = _SobolNormals(self.width, generator)
+
+    def draw(self) -> Draw:
+        """The next K points of the sequence."""
+        return Draw(self._sequence.draw(self.minibatch))
+
+    def expectation_draw(self) -> Draw:
+        """One fresh draw: zeta has K columns."""
+        return self.draw()
+
+
+class PoolSamples:
+    """FSM and Comp: M samples drawn once, K of their columns without replacement at every step."""
+
+    def __init__(self, width: int, minibatch: int, pool_size: int, form: str = "Comp") -> None:
+        """FSM pools are Sobol normals, Comp pools i.i.d. ones."""
+        if pool_size < minibatch:
+            raise ValueError(f"{form}: the pool of {pool_size} samples is smaller than the minibatch of {minibatch}.")
+        self.form, self.width, self.minibatch, self.pool_size = form, width, minibatch, pool_size
+
+    def start(self, generator: Generator) -> None:
+        """Draw the pool."""
+        self._generator = generator
+        if self.form == "FSM":
+            self._pool = sobol_normals(self.width, self.pool_size, generator).mT.contiguous()
+        else:
+            self._pool = torch.randn(self.pool_size, self.width, dtype=DTYPE, generator=generator)
+
+    def draw(self) -> Draw:
+        """K different columns of the pool."""
+        columns = distinct_columns(self.pool_size, self.minibatch, self._generator)
+        return Draw(self._pool[columns].mT, columns)
+
+    def expectation_draw(self) -> Draw:
+        """The whole pool."""
+        return Draw(self._pool.mT, torch.arange(self.pool_size))
+
+
+FORMS = ("ERM", "FSM", "Comp", "ME")
+
+
+def make_samples(form: str, width: int, *, minibatch: int = DEFAULT_K, steps: int = 64) -> Samples:
+    """The samples of a form; pools hold M = K T."""
+    if form in ("ERM", "ME"):
+        return FreshSamples(width, minibatch, form)
+    if form in ("FSM", "Comp"):
+        return PoolSamples(width, minibatch, minibatch * steps, form)
+    raise ValueError(f"form {form!r} is unknown; choose one of {', '.join(FORMS)}.")

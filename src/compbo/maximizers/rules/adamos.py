@@ -1,0 +1,41 @@
+"""AdamOS: Adam with the schedules of CAdam (Tutunov et al., 2020); the rule of CAdam and CAdam-ME."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from compbo.maximizers.rules.base import Move, Rule
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from compbo.maximizers.schedules import Schedule
+
+
+class Moments(NamedTuple):
+    """Running averages m of G and v of G^2."""
+
+    m: Tensor
+    v: Tensor
+
+
+def adamos(lr: Schedule, gamma1: Schedule, gamma2: Schedule, eps: float = 1e-8) -> Rule:
+    """m = g1_t m + (1-g1_t) G, v = g2_t v + (1-g2_t) G^2, eta_t = lr_t sqrt(1-g2_t) / (1-g1_t), phi2 = sqrt(v) + eps.
+
+    With the schedules of the paper sqrt(1-g2_t)/(1-g1_t) is sqrt(lr) t^(-gamma2_d/2): the "bias correction" only
+    turns the step into lr^1.5 t^-(alpha_d + gamma2_d/2).
+    """
+
+    def init(x: Tensor) -> Moments:
+        return Moments(torch.zeros_like(x), torch.zeros_like(x))
+
+    def move(t: int, x: Tensor, gradient: Tensor, past: Moments) -> tuple[Move, Moments]:
+        del x
+        g1, g2 = gamma1(t), gamma2(t)
+        past.m.lerp_(gradient, 1 - g1)
+        past.v.mul_(g2).addcmul_(gradient, gradient, value=1 - g2)
+        return Move(past.m, lr(t) * (1 - g2) ** 0.5 / (1 - g1), past.v.sqrt().add_(eps)), past
+
+    return Rule(init, move)

@@ -1,0 +1,66 @@
+"""What a rule is: a pair of functions that turn the gradients so far into the next move.
+
+Every rule of the paper is an instance of one update (general scheme of the appendices, with the projection P the paper
+leaves out and the averaging that NASA adds):
+
+    x_{t+1} = (1 - tau_t) x_t + tau_t P( delta_t x_t + eta_t phi1_t / phi2_t )
+
+A rule never sees a sample, a column or a box: only t, x_t and the gradient G_t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from compbo.types import Box
+
+History = Any  # what one rule remembers: a NamedTuple of tensors shaped like x, known to that rule only
+
+
+class Move(NamedTuple):
+    """The terms of the update, under their names in the paper."""
+
+    phi1: Tensor
+    eta: float
+    phi2: Tensor | None = None  # None: 1
+    delta: float = 1.0
+    tau: float = 1.0
+
+
+class Rule(NamedTuple):
+    """An optimiser's way with gradients, as a value.
+
+    init: x_0 -> history. move: (t, x_t, G_t, history) -> (move, history); t counts from 1. The history belongs to one
+    run: `move` may overwrite its tensors and hand the same ones back. Restarts never mix, so that one that fails
+    leaves the others alone.
+    """
+
+    init: Callable[[Tensor], History]
+    move: Callable[[int, Tensor, Tensor, History], tuple[Move, History]]
+
+
+def apply(move: Move, x: Tensor, box: Box) -> Tensor:
+    """x_{t+1} from x_t."""
+    kept = x if move.delta == 1.0 else move.delta * x
+    if move.phi2 is None:
+        target = box.project(torch.add(kept, move.phi1, alpha=move.eta))
+    else:
+        target = box.project(torch.addcdiv(kept, move.phi1, move.phi2, value=move.eta))
+    return target if move.tau == 1.0 else torch.lerp(x, target, move.tau)
+
+
+def no_history(x: Tensor) -> tuple[()]:
+    """The history of a rule that has none."""
+    del x
+    return ()
+
+
+def decayed(gradient: Tensor, x: Tensor, weight_decay: float) -> Tensor:
+    """G - w_d x: the penalty w_d |x|^2 / 2 of PyTorch's `weight_decay`, under ascent."""
+    return gradient if weight_decay == 0 else torch.sub(gradient, x, alpha=weight_decay)

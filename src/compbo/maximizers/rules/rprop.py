@@ -1,0 +1,50 @@
+"""Rprop (Riedmiller and Braun, 1993); `torch.optim.Rprop` to rounding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from compbo.maximizers.rules.base import Move, Rule
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from compbo.maximizers.schedules import Schedule
+
+
+class Steps(NamedTuple):
+    """The step size of every coordinate and the gradient of the last step (0 where its sign had turned)."""
+
+    size: Tensor
+    gradient: Tensor
+
+
+def rprop(
+    lr: Schedule,
+    eta_minus: float = 0.5,
+    eta_plus: float = 1.2,
+    smallest: float = 1e-6,
+    largest: float = 0.25,
+) -> Rule:
+    """phi1 = sign(G) times a step per coordinate, grown by eta_plus while the sign of G holds, cut by eta_minus when it turns.
+
+    Steps start at lr_1; the schedule's decay, lr_t / lr_1, multiplies the move. The paper prints sign ascent with one
+    global step; PyTorch's rule keeps a step per coordinate, and its largest step of 50 is here 0.25, a quarter of the
+    unit cube.
+    """
+
+    def init(x: Tensor) -> Steps:
+        return Steps(torch.full_like(x, lr(1)), torch.zeros_like(x))
+
+    def move(t: int, x: Tensor, gradient: Tensor, past: Steps) -> tuple[Move, Steps]:
+        del x
+        agreement = gradient * past.gradient
+        turned = agreement < 0
+        past.size.mul_(torch.where(agreement > 0, eta_plus, 1.0)).mul_(torch.where(turned, eta_minus, 1.0))
+        past.size.clamp_(smallest, largest)
+        torch.where(turned, 0.0, gradient, out=past.gradient)
+        return Move(past.gradient.sign().mul_(past.size), lr(t) / lr(1)), past
+
+    return Rule(init, move)

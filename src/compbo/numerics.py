@@ -1,0 +1,116 @@
+"""The one policy for what goes wrong in floating point, and for threads.
+
+Cholesky factors climb a ladder of jitter, every matrix of a batch on its own; a matrix that still has no factor is
+marked, never raised. Outputs of any finite magnitude are standardised without overflow.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch import Tensor
+
+JITTER_LADDER = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the mean of the diagonal
+
+# Below this many multiply-adds in one product a second thread costs more than it brings.
+# Measured by `python -m benchmarks threads`.
+PARALLEL_FLOPS = 2_000_000
+
+
+class Cholesky(NamedTuple):
+    """Lower factors (..., m, m), the relative jitter each needed (...,), and which have none (...,)."""
+
+    factor: Tensor
+    jitter: Tensor
+    failed: Tensor
+
+
+def cholesky(matrix: Tensor) -> Cholesky:
+    """Factor a batch of symmetric matrices; only the lower triangle is read.
+
+    A matrix without a factor at the top of the ladder (or with a non-finite entry) is marked in `failed` and gets
+    the identity, so that nothing non-finite travels on.
+    """
+    factor, info = torch.linalg.cholesky_ex(matrix)
+    bad = (info != 0) | ~torch.isfinite(factor.diagonal(dim1=-2, dim2=-1)).all(-1)
+    jitter = torch.zeros(matrix.shape[:-2], dtype=matrix.dtype)
+    if not bool(bad.any()):
+        return Cholesky(factor, jitter, bad)
+    return _climb_ladder(matrix, factor, jitter, bad)
+
+
+def _climb_ladder(matrix: Tensor, factor: Tensor, jitter: Tensor, bad: Tensor) -> Cholesky:
+    identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
+    scale = matrix.diagonal(dim1=-2, dim2=-1).abs().mean(-1).clamp_min(torch.finfo(matrix.dtype).tiny)
+    factor, jitter, bad = factor.clone(), jitter.clone(), bad.clone()
+    for level in JITTER_LADDER:
+        trial, info = torch.linalg.cholesky_ex(matrix[bad] + (level * scale[bad])[..., None, None] * identity)
+        good = (info == 0) & torch.isfinite(trial).all(-1).all(-1)
+        mended = bad.clone()
+        mended[bad] = good
+        factor[mended] = trial[good]
+        jitter[mended] = level
+        bad &= ~mended
+        if not bool(bad.any()):
+            break
+    factor[bad] = identity
+    jitter[bad] = JITTER_LADDER[-1]
+    return Cholesky(factor, jitter, bad)
+
+
+class Standardised(NamedTuple):
+    """y = mean + scale * values."""
+
+    values: Tensor
+    mean: float
+    scale: float
+
+
+def standardise(y: Tensor) -> Standardised:
+    """Zero mean and unit variance, for any finite y: constants, a single value, 1e300 and 1e-300 included."""
+    magnitude = float(y.abs().max())
+    if magnitude == 0.0:
+        return Standardised(torch.zeros_like(y), 0.0, 1.0)
+    relative = y / magnitude
+    mean = relative.mean()
+    spread = relative.std() if len(y) > 1 else torch.zeros(())
+    if float(spread) < 1e-13:  # constant up to rounding
+        return Standardised(torch.zeros_like(y), float(mean) * magnitude, max(magnitude, torch.finfo(y.dtype).tiny))
+    return Standardised((relative - mean) / spread, float(mean) * magnitude, float(spread) * magnitude)
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Keep the BLAS under SciPy at one thread: its pool and PyTorch's fight for the same cores otherwise."""
+    threads = torch.get_num_threads()
+    with _blas().select(user_api="blas").limit(limits=1):
+        torch.set_num_threads(threads)
+        yield
+
+
+@contextmanager
+def threads_for(flops: float) -> Iterator[None]:
+    """One PyTorch thread for small work, all of them for large; the caller's setting comes back afterwards."""
+    threads = torch.get_num_threads()
+    if flops >= PARALLEL_FLOPS or threads == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

@@ -1,0 +1,102 @@
+"""What a task is: a space, a loss to minimise, and what is known about the smallest loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from compbo.space import Space
+
+Params = dict[str, Any]
+
+
+@runtime_checkable
+class Task(Protocol):
+    """A black box of the study: small, immutable, picklable, and the same in every process.
+
+    `evaluate` must depend on the task and the parameters only: noise comes from a stream derived from the task's seed
+    and the point, so a cell of the study gives the same numbers wherever and in whatever order it runs.
+    """
+
+    @property
+    def name(self) -> str:
+        """The spec that `get_task` turns back into this task."""
+        ...
+
+    @property
+    def space(self) -> Space:
+        """The parameters."""
+        ...
+
+    @property
+    def direction(self) -> Literal["minimize"]:
+        """Every task is a loss."""
+        ...
+
+    @property
+    def noisy(self) -> bool:
+        """Whether equal true losses can give different values (the surrogate then learns its noise)."""
+        ...
+
+    @property
+    def optimum(self) -> float | None:
+        """f(x*), where it is known: regrets are measured from it."""
+        ...
+
+    @property
+    def reference(self) -> float | None:
+        """L*, the smallest loss of a large random search, where one is stored."""
+        ...
+
+    def evaluate(self, params: Mapping[str, Any]) -> float:
+        """The loss; whatever goes wrong is raised, and the loop records it as a failure."""
+        ...
+
+    def true_value(self, params: Mapping[str, Any]) -> float | None:
+        """The loss without noise, where it is known: what regrets are made of."""
+        ...
+
+    def generalisation(self, params: Mapping[str, Any]) -> float | None:
+        """The loss on held-out data, or None where there is no such thing."""
+        ...
+
+
+@dataclass(frozen=True)
+class FunctionTask:
+    """Your own function as a task: everything but the name, the space and the function may be left out."""
+
+    name: str
+    space: Space
+    function: Callable[[Mapping[str, Any]], float]
+    noisy: bool = False
+    optimum: float | None = None
+    reference: float | None = None
+    held_out: Callable[[Mapping[str, Any]], float] | None = None
+    direction: Literal["minimize"] = field(default="minimize", init=False)
+
+    def evaluate(self, params: Mapping[str, Any]) -> float:
+        """The function's value, which must be a finite number."""
+        value = float(self.function(params))
+        if not math.isfinite(value):
+            raise ValueError(f"Task {self.name}: the loss is {value}, not a finite number.")
+        return value
+
+    def true_value(self, params: Mapping[str, Any]) -> float | None:
+        """The function's value, if it has no noise."""
+        return None if self.noisy else self.evaluate(params)
+
+    def generalisation(self, params: Mapping[str, Any]) -> float | None:
+        """The loss on held-out data, if there is any."""
+        return None if self.held_out is None else float(self.held_out(params))
+
+
+def check_params(task: Task, params: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    """Refuse a point that lacks a parameter of the task or has one too many."""
+    missing, unknown = sorted(set(names) - set(params)), sorted(set(params) - set(names))
+    if missing or unknown:
+        what = f"lacks {', '.join(missing)}" if missing else f"has the unknown parameter {', '.join(unknown)}"
+        raise ValueError(f"Task {task.name}: the point {what}; its parameters are {', '.join(names)}.")

@@ -1,0 +1,163 @@
+"""Hyperparameter tuning as a task: nine models, seven data sets, four metrics, with Bayesmark's definitions.
+
+The loss is the mean over five folds of a fixed split; the generalisation loss is that of one fit on all the rows that
+are tuned on, measured on the fifth that was held out. In Bayesmark a fit draws its random numbers from the clock; here they
+come from the task's seed and the point, so the loss is as rough as there but the same at every call.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from compbo.seeds import derive_seed
+from compbo.study.tasks.base import check_params
+from compbo.study.tasks.datasets import CLASSIFICATION, DATASETS, REGRESSION, folds, load_split
+from compbo.study.tasks.models import CLASSIFIERS, MODELS, REGRESSORS, Model, Setting
+from compbo.study.tasks.stored import stored_reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from compbo.space import Space
+
+    Array = NDArray[np.float64] | NDArray[np.int64]
+
+
+def _mae(model: Any, x: Array, y: Array) -> float:
+    return float(np.mean(np.abs(model.predict(x) - y)))
+
+
+def _mse(model: Any, x: Array, y: Array) -> float:
+    return float(np.mean((model.predict(x) - y) ** 2))
+
+
+def _acc(model: Any, x: Array, y: Array) -> float:
+    """Accuracy as a loss: negative, as in Bayesmark, not 1 - accuracy."""
+    return -float(np.mean(model.predict(x) == y))
+
+
+def _nll(model: Any, x: Array, y: Array) -> float:
+    """Mean negative log-likelihood, probabilities clipped at 1e-15 as scikit-learn did in Bayesmark's days."""
+    p = np.clip(np.asarray(model.predict_proba(x), dtype=np.float64), 1e-15, 1 - 1e-15)
+    p /= p.sum(axis=1, keepdims=True)
+    return -float(np.mean(np.log(p[np.arange(len(y)), np.searchsorted(model.classes_, y)])))
+
+
+METRICS: dict[str, Callable[[Any, Array, Array], float]] = {"mae": _mae, "mse": _mse, "nll": _nll, "acc": _acc}
+REGRESSION_METRICS = ("mae", "mse")
+CLASSIFICATION_METRICS = ("nll", "acc")
+
+
+def metrics_of(data: str) -> tuple[str, ...]:
+    """The metrics that fit a data set."""
+    return REGRESSION_METRICS if data in REGRESSION else CLASSIFICATION_METRICS
+
+
+@dataclass(frozen=True)
+class TuningTask:
+    """The loss of one model on one data set under one metric, as a function of the model's hyperparameters.
+
+    seed: of the fits' own randomness; the split and the folds do not depend on it.
+    """
+
+    model: str
+    data: str
+    metric: str
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what does not exist or does not fit together."""
+        for what, value, known in (
+            ("model", self.model, MODELS),
+            ("data set", self.data, DATASETS),
+            ("metric", self.metric, tuple(METRICS)),
+        ):
+            if value not in known:
+                raise ValueError(f"Tuning task: no {what} {value!r}; there are {', '.join(known)}.")
+        fitting = metrics_of(self.data)
+        if self.metric not in fitting:
+            raise ValueError(f"Task {self.name}: {self.data} is measured by {' or '.join(fitting)}, not {self.metric}.")
+
+    @property
+    def name(self) -> str:
+        """The spec, for instance `rf-boston-mse`."""
+        return f"{self.model}-{self.data}-{self.metric}"
+
+    @property
+    def _model(self) -> Model:
+        return (CLASSIFIERS if self.data in CLASSIFICATION else REGRESSORS)[self.model]
+
+    @property
+    def space(self) -> Space:
+        """Bayesmark's search space of the model."""
+        return self._model.space
+
+    @property
+    def direction(self) -> Literal["minimize"]:
+        """A loss, as every task."""
+        return "minimize"
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the fit draws random numbers."""
+        return self._model.noisy
+
+    @property
+    def optimum(self) -> None:
+        """None: nobody knows it."""
+        return None
+
+    @property
+    def reference(self) -> float | None:
+        """L*, the smallest loss of the stored random search; None where none is stored."""
+        stored = stored_reference(self.name)
+        return None if stored is None else stored.best
+
+    def evaluate(self, params: Mapping[str, Any]) -> float:
+        """The mean loss over the five folds."""
+        data = load_split(self.data)
+        losses = [
+            self._fit_and_measure(params, data.x[train], data.y[train], data.x[test], data.y[test], ("fold", k))
+            for k, (train, test) in enumerate(folds(self.data))
+        ]
+        return float(np.mean(losses))
+
+    def true_value(self, params: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """None: the expectation over the fits' randomness is not known."""
+        return
+
+    def generalisation(self, params: Mapping[str, Any]) -> float:
+        """The loss on the held-out rows of one fit on all the others."""
+        data = load_split(self.data)
+        return self._fit_and_measure(params, data.x, data.y, data.x_held_out, data.y_held_out, ("held out",))
+
+    def _fit_and_measure(
+        self, params: Mapping[str, Any], x: Array, y: Array, x_test: Array, y_test: Array, purpose: tuple[object, ...]
+    ) -> float:
+        check_params(self, params, tuple(self.space.names))
+        point = [[key, float(params[key])] for key in sorted(params)]
+        random_state = derive_seed(self.seed, self.name, *purpose, point) % 2**32
+        estimator = self._model.build(params, Setting(random_state, len(y), self.metric))
+        with warnings.catch_warnings(), threadpool_limits(1), np.errstate(all="ignore"):
+            # Odd corners of a search space do not converge or overflow; what counts is the loss.
+            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore", RuntimeWarning)
+            loss = METRICS[self.metric](estimator.fit(x, y), x_test, y_test)
+        if not np.isfinite(loss):
+            raise ValueError(f"Task {self.name}: the loss is {loss} at {dict(params)}.")
+        return loss
+
+
+def parse_tuning(spec: str, seed: int = 0) -> TuningTask | None:
+    """The task of a spec such as `rf-boston-mse`, or None where it is not of that form."""
+    parts = spec.rsplit("-", 2)
+    if len(parts) != 3 or parts[0] not in MODELS:
+        return None
+    return TuningTask(*parts, seed=seed)

@@ -1,0 +1,260 @@
+"""The posterior of a batch: mean mu (B, q) and Cholesky factor L (B, q, q), with their own backward pass.
+
+`reparameterise` is the only place where mu + L z is taken apart and put together. Notation of the backward pass
+(per restart, cotangents dmu and dL): Phi is the lower triangle of L^T dL with halved diagonal,
+S = L^-T Phi L^-1, dSigma = (S + S^T)/2; with U = Ks C^-1 and Sigma = Kss - U Ks^T, dKs = dmu alpha^T - 2 dSigma U.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import torch
+
+from compbo.numerics import Cholesky, cholesky
+from compbo.surrogate.kernels import Kernel, left_factor, right_factor
+from compbo.types import DTYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Tensor
+
+# Rows of the cross-covariance handled at once: about what a second-level cache holds.
+CHUNK_ELEMENTS = 400_000
+
+
+class BatchPosterior(NamedTuple):
+    """mean (B, q), factor (B, q, q), which batches have no factor (B,), the largest jitter used, the way back.
+
+    pullback maps cotangents (dmean, dfactor) of the first `gradient_rows` batches to a gradient in x.
+    """
+
+    mean: Tensor
+    factor: Tensor
+    failed: Tensor
+    jitter: float
+    pullback: Callable[[Tensor, Tensor], Tensor]
+
+
+class Posterior(Protocol):
+    """Anything that gives mean and factor of a batch: our GP, a BoTorch model, either with pending points."""
+
+    @property
+    def dim(self) -> int:
+        """Number d of input dimensions."""
+        ...
+
+    @property
+    def extra_points(self) -> int:
+        """Points (pending ones) that join every batch: mean has q + extra_points entries."""
+        ...
+
+    def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
+        """Posterior of the batches x (B, q, d); the pullback covers the first `gradient_rows` of them."""
+        ...
+
+    def bytes_per_row(self) -> int:
+        """Working memory of one point of a batch."""
+        ...
+
+
+def reparameterise(batch: BatchPosterior, z: Tensor) -> tuple[Tensor, Tensor]:
+    """f = mu + L z as its two parts: mu (B, q, 1) and the deviation L z (B, q, K) for z (q, K)."""
+    return batch.mean.unsqueeze(-1), torch.matmul(batch.factor, z)
+
+
+def factor_to_covariance_cotangent(factor: Tensor, dfactor: Tensor) -> Tensor:
+    """Cotangent of Sigma (..., q, q), symmetric, from the cotangent of its Cholesky factor."""
+    phi = torch.matmul(factor.mT, dfactor.tril()).tril_()
+    phi.diagonal(dim1=-2, dim2=-1).mul_(0.5)
+    identity = torch.eye(factor.shape[-1], dtype=factor.dtype).expand_as(factor)
+    inverse = torch.linalg.solve_triangular(factor, identity, upper=False)
+    s = inverse.mT @ phi @ inverse
+    return 0.5 * (s + s.mT)
+
+
+class _Chunk(NamedTuple):
+    """What the backward pass needs of one chunk of batches."""
+
+    points: Tensor  # P (b, q, d), scaled
+    slope: Tensor  # dk/dr2 of Ks, up to the kernel's factor (b, q, n)
+    weights: Tensor  # U = Ks C^-1 (b, q, n)
+    self_slope: Tensor  # the same for Kss (b, q, q)
+    factor: Tensor  # L at unit output scale (b, q, q)
+
+
+class GPPosterior:
+    """Exact posterior of a GP with a stationary ARD kernel, at unit output scale inside.
+
+    weights w = stretch / lengthscale and `centre` map inputs to scaled ones, P = (x - centre) w. Outputs are
+    shift + scale * (standard posterior). Nothing of size B q n d is ever built.
+    """
+
+    extra_points = 0
+
+    def __init__(
+        self,
+        train_x: Tensor,
+        train_y: Tensor,
+        *,
+        kernel: Kernel,
+        lengthscale: Tensor,
+        outputscale: float,
+        noise: float,
+        centre: Tensor | float = 0.5,
+        output_shift: float = 0.0,
+        output_scale: float = 1.0,
+        rounder: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        """train_x (n, d), train_y (n,) minus the mean function; noise and outputscale are variances."""
+        self.kernel = kernel
+        self.rounder = rounder
+        self.input_weights = kernel.stretch / lengthscale.to(DTYPE).expand(train_x.shape[-1])
+        self.centre = centre
+        self.output_shift = output_shift
+        self.scale = output_scale * outputscale**0.5
+        self._train = (self._round(train_x) - centre) * self.input_weights
+        self._train_right = right_factor(self._train).mT.contiguous()
+        covariance = kernel.evaluate(left_factor(self._train) @ self._train_right).value
+        covariance.diagonal().add_(noise / outputscale)
+        self.noise_ratio = noise / outputscale
+        self.cholesky: Cholesky = cholesky(covariance)
+        factor = self.cholesky.factor
+        self.alpha = torch.cholesky_solve(train_y.unsqueeze(-1), factor).squeeze(-1) * output_scale
+        # Products with C^-1 need one pass where the factor needs two; the factor is kept for ill-conditioned C.
+        error = torch.finfo(DTYPE).eps * len(train_y) / max(self.noise_ratio, 1e-300)
+        self.well_conditioned = error < 1e-3 * self.noise_ratio
+        identity = torch.eye(len(train_y), dtype=DTYPE)
+        if self.well_conditioned:
+            self._inverse = torch.cholesky_inverse(factor)
+        else:
+            self._inverse = torch.linalg.solve_triangular(factor, identity, upper=False)
+
+    @property
+    def dim(self) -> int:
+        """Number d of input dimensions."""
+        return self._train.shape[-1]
+
+    def bytes_per_row(self) -> int:
+        """Working memory of one point of a batch: Ks, its slope and U."""
+        return 8 * 4 * len(self.alpha)
+
+    def _round(self, x: Tensor) -> Tensor:
+        return x if self.rounder is None else self.rounder(x)
+
+    def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
+        """Posterior of the batches x (B, q, d); the gradient passes straight through the rounding."""
+        rows = x.shape[0] if gradient_rows is None else gradient_rows
+        size = max(1, CHUNK_ELEMENTS // (x.shape[1] * len(self.alpha)))
+        means, factors, failures, saved, jitter = [], [], [], [], 0.0
+        for start in range(0, x.shape[0], size):
+            part = x[start : start + size]
+            mean, chol, chunk = self._forward(part)
+            means.append(mean)
+            factors.append(chol.factor)
+            failures.append(chol.failed)
+            jitter = max(jitter, float(chol.jitter.max()))
+            if start < rows:
+                keep = min(rows - start, len(part))
+                saved.append(chunk if keep == len(part) else _Chunk(*(tensor[:keep] for tensor in chunk)))
+
+        def pullback(dmean: Tensor, dfactor: Tensor) -> Tensor:
+            gradients, start = [], 0
+            for chunk in saved:
+                stop = start + len(chunk.points)
+                gradients.append(self._backward(chunk, dmean[start:stop], dfactor[start:stop]))
+                start = stop
+            return torch.cat(gradients) if len(gradients) > 1 else gradients[0]
+
+        factor = torch.cat(factors) if len(factors) > 1 else factors[0]
+        mean = torch.cat(means) if len(means) > 1 else means[0]
+        failed = torch.cat(failures) if len(failures) > 1 else failures[0]
+        return BatchPosterior(mean, factor * self.scale, failed, jitter, pullback)
+
+    def _forward(self, x: Tensor) -> tuple[Tensor, Cholesky, _Chunk]:
+        b, q, d = x.shape
+        points = (self._round(x) - self.centre) * self.input_weights
+        left = left_factor(points)
+        cross = self.kernel.evaluate(left.reshape(b * q, d + 2) @ self._train_right)
+        own = self.kernel.evaluate(left @ right_factor(points).mT)
+        mean = (cross.value @ self.alpha).reshape(b, q).add_(self.output_shift)
+        cross_value = cross.value.reshape(b, q, -1)
+        if self.well_conditioned:
+            weights = (cross.value @ self._inverse).reshape(b, q, -1)
+            covariance = torch.baddbmm(own.value, weights, cross_value.mT, alpha=-1.0)
+        else:
+            half = (cross.value @ self._inverse.mT).reshape(b, q, -1)
+            covariance = torch.baddbmm(own.value, half, half.mT, alpha=-1.0)
+            weights = half  # U = half @ inverse, completed in the backward pass
+        chol = cholesky(covariance)
+        return mean, chol, _Chunk(points, cross.slope.reshape(b, q, -1), weights, own.slope, chol.factor)
+
+    def _backward(self, chunk: _Chunk, dmean: Tensor, dfactor: Tensor) -> Tensor:
+        b, q, d = chunk.points.shape
+        dcovariance = factor_to_covariance_cotangent(chunk.factor, dfactor * self.scale)
+        weights = chunk.weights
+        if not self.well_conditioned:
+            weights = (weights.reshape(b * q, -1) @ self._inverse).reshape(b, q, -1)
+        # dKs = dmu alpha^T - 2 dSigma U, then W = dKs * dk/dr2
+        dcross = torch.baddbmm(dmean.unsqueeze(-1) * self.alpha, dcovariance, weights, alpha=-2.0)
+        w = dcross.mul_(chunk.slope).reshape(b * q, -1)
+        own = dcovariance * chunk.self_slope
+        flat = chunk.points.reshape(b * q, d)
+        # dP = 2 (rowsum(W) P - W A), and twice that for Kss, whose two ends both move
+        pull = torch.addmm(w.sum(-1, keepdim=True) * flat, w, self._train, alpha=-1.0).reshape(b, q, d)
+        pull += 2.0 * torch.baddbmm(own.sum(-1, keepdim=True) * chunk.points, own, chunk.points, alpha=-1.0)
+        return pull * (2.0 * self.kernel.slope_factor * self.input_weights)
+
+
+class PendingPosterior:
+    """A posterior whose every batch is joined by pending points that do not move."""
+
+    def __init__(self, posterior: Posterior, pending: Tensor) -> None:
+        """pending (p, d)."""
+        self.posterior = posterior
+        self.pending = pending
+
+    @property
+    def dim(self) -> int:
+        """Number d of input dimensions."""
+        return self.posterior.dim
+
+    @property
+    def extra_points(self) -> int:
+        """Number p of pending points."""
+        return len(self.pending) + self.posterior.extra_points
+
+    def bytes_per_row(self) -> int:
+        """Working memory of one point of a batch."""
+        return self.posterior.bytes_per_row()
+
+    def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
+        """Joint posterior of x and the pending points; the gradient is that of x alone."""
+        b, q, d = x.shape
+        joint = torch.cat([x, self.pending.expand(b, -1, d)], 1)
+        batch = self.posterior(joint, gradient_rows)
+        return batch._replace(pullback=lambda dmean, dfactor: batch.pullback(dmean, dfactor)[:, :q])
+
+
+def with_pending(posterior: Posterior, pending: Tensor | None) -> Posterior:
+    """Join pending points (p, d), if there are any."""
+    return posterior if pending is None or len(pending) == 0 else PendingPosterior(posterior, pending)
+
+
+class _MeanAndFactor(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, posterior: Posterior) -> tuple[Tensor, Tensor]:
+        batch = posterior(x.detach())
+        ctx.pullback = batch.pullback
+        return batch.mean, batch.factor
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Tensor) -> tuple[Tensor, None]:
+        return ctx.pullback(*cotangents), None
+
+
+def mean_and_factor(posterior: Posterior, x: Tensor) -> tuple[Tensor, Tensor]:
+    """mu (B, q) and L (B, q, q) as one differentiable operation for whoever lives in autograd."""
+    mean, factor = _MeanAndFactor.apply(x, posterior)  # type: ignore[no-untyped-call]
+    return mean, factor
