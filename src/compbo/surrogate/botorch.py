@@ -148,9 +148,9 @@ def _input_affine(transform: Any) -> _Affine | None:
         return _Affine(0.0, 1.0)
     from botorch.models.transforms import Normalize
 
-    if type(transform) is not Normalize or transform.reverse or transform.indices is not None:
+    if type(transform) is not Normalize or transform.reverse or getattr(transform, "indices", None) is not None:
         return None
-    if not transform.transform_on_eval or transform.center != 0.5:
+    if not transform.transform_on_eval or len(transform.batch_shape) > 0:
         return None
     scale, shift = transform.coefficient.detach().flatten(), transform.offset.detach().flatten()
     return _Affine(shift, scale)

@@ -1,1 +1,20 @@
-"""Black boxes of the study."""
+"""The black boxes of the study: synthetic functions, hyperparameter tuning, and your own."""
+
+from compbo.study.tasks.base import FunctionTask, Task
+from compbo.study.tasks.registry import FAMILIES, get_task, list_tasks
+from compbo.study.tasks.stored import Reference, require_reference, stored_reference
+from compbo.study.tasks.synthetic import SyntheticTask
+from compbo.study.tasks.tuning import TuningTask
+
+__all__ = [
+    "FAMILIES",
+    "FunctionTask",
+    "Reference",
+    "SyntheticTask",
+    "Task",
+    "TuningTask",
+    "get_task",
+    "list_tasks",
+    "require_reference",
+    "stored_reference",
+]
