@@ -1,0 +1,66 @@
+# `make demo` and `make test` need Python 3.11 or newer with pip; everything else they install into .venv themselves.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-long lint format bench docs clean
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check install
+PYTHON ?=           # the interpreter .venv is made with; empty: the first good one of python3.11, python3, python
+WORKERS ?= 2        # processes of the test run
+ARGS ?=             # more arguments for pytest, for instance ARGS="-k space -x"
+# One BLAS thread per process: the workers already fill the cores, and thread pools that compete cost a factor.
+PYTEST := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(strip $(WORKERS)) --dist loadfile
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+demo: $(STAMP)  ## minimise a shifted Levy function in 16 dimensions and write report.html
+	@$(BIN)/compbo demo
+
+test: $(STAMP)  ## the tests, without those marked long
+	@$(PYTEST) -m "not long" $(ARGS)
+
+test-long: $(STAMP)  ## the tests marked long
+	@$(PYTEST) -m long $(ARGS)
+
+lint: $(STAMP)  ## ruff (lint, format) and mypy --strict on src
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP)  ## let ruff fix and format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP)  ## the measurements of benchmarks/README.md
+	@$(BIN)/python -m benchmarks
+
+docs: $(STAMP)  ## the documentation as a web site, in site/
+	$(BIN)/mkdocs build --strict
+
+clean:  ## remove caches and what was built (.venv stays; delete it to start afresh)
+	rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis report.html
+	find . -path ./.venv -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# Made once, and again only when the dependencies change. torch goes first and alone: its wheel is the big one, and
+# whatever follows finds it in place. The build tools are installed from the same pinned set, hence no build isolation.
+$(STAMP): pyproject.toml constraints.txt
+	@set -e; \
+	$(BIN)/python -c "" 2>/dev/null || { \
+	  for python in $(if $(strip $(PYTHON)),"$(strip $(PYTHON))",python3.11 python3 python); do \
+	    "$$python" -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null && break; python=; \
+	  done; \
+	  test -n "$$python" || { echo "compbo needs Python 3.11 or newer (tried:" \
+	    "$(or $(strip $(PYTHON)),python3.11 python3 python)). Install it or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }; \
+	  echo "Making .venv with $$("$$python" --version)"; \
+	  rm -rf .venv; \
+	  "$$python" -m venv .venv >/dev/null 2>&1 || { \
+	    rm -rf .venv; "$$python" -m venv --without-pip .venv; "$$python" -m pip --python .venv install --quiet pip; }; \
+	}; \
+	echo "Installing the pinned packages (a few minutes the first time) 1/2: torch"; \
+	$(PIP) -c constraints.txt torch==2.13.0; \
+	echo "Installing the pinned packages 2/2: compbo and the rest"; \
+	$(PIP) --quiet -c constraints.txt hatchling editables; \
+	$(PIP) --quiet --no-build-isolation -c constraints.txt -e ".[dev]"; \
+	touch $(STAMP)
