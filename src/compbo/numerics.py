@@ -6,6 +6,7 @@ marked, never raised. Outputs of any finite magnitude are standardised without o
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,23 +33,25 @@ class Cholesky(NamedTuple):
     failed: Tensor
 
 
-def cholesky(matrix: Tensor) -> Cholesky:
+def cholesky(matrix: Tensor, rounding: float = 0.0) -> Cholesky:
     """Factor a batch of symmetric matrices; only the lower triangle is read.
 
     A matrix without a factor at the top of the ladder (or with a non-finite entry) is marked in `failed` and gets
     the identity, so that nothing non-finite travels on.
+    rounding: size of the rounding errors in the entries, where they may exceed the diagonal itself (a posterior
+    covariance is a difference); jitter is never relative to less than that.
     """
     factor, info = torch.linalg.cholesky_ex(matrix)
     bad = (info != 0) | ~torch.isfinite(factor.diagonal(dim1=-2, dim2=-1)).all(-1)
     jitter = torch.zeros(matrix.shape[:-2], dtype=matrix.dtype)
     if not bool(bad.any()):
         return Cholesky(factor, jitter, bad)
-    return _climb_ladder(matrix, factor, jitter, bad)
+    return _climb_ladder(matrix, factor, jitter, bad, max(rounding, torch.finfo(matrix.dtype).tiny))
 
 
-def _climb_ladder(matrix: Tensor, factor: Tensor, jitter: Tensor, bad: Tensor) -> Cholesky:
+def _climb_ladder(matrix: Tensor, factor: Tensor, jitter: Tensor, bad: Tensor, smallest: float) -> Cholesky:
     identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
-    scale = matrix.diagonal(dim1=-2, dim2=-1).abs().mean(-1).clamp_min(torch.finfo(matrix.dtype).tiny)
+    scale = matrix.diagonal(dim1=-2, dim2=-1).abs().mean(-1).clamp_min(smallest)
     factor, jitter, bad = factor.clone(), jitter.clone(), bad.clone()
     for level in JITTER_LADDER:
         trial, info = torch.linalg.cholesky_ex(matrix[bad] + (level * scale[bad])[..., None, None] * identity)
@@ -83,11 +86,14 @@ def standardise(y: Tensor) -> Standardised:
     spread = relative.std() if len(y) > 1 else torch.zeros(())
     if float(spread) < 1e-13:  # constant up to rounding
         return Standardised(torch.zeros_like(y), float(mean) * magnitude, max(magnitude, torch.finfo(y.dtype).tiny))
-    return Standardised((relative - mean) / spread, float(mean) * magnitude, float(spread) * magnitude)
+    spread = spread.clamp_max(torch.finfo(y.dtype).max / magnitude)  # the scale itself must not overflow,
+    scale = max(float(spread) * magnitude, math.ulp(0.0))  # nor vanish
+    return Standardised((relative - mean) / spread, float(mean) * magnitude, scale)
 
 
 @cache
 def _blas() -> Any:
+    import scipy.linalg  # noqa: F401 - the controller sees only the libraries loaded before it
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
