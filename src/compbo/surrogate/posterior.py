@@ -70,7 +70,7 @@ def factor_to_covariance_cotangent(factor: Tensor, dfactor: Tensor) -> Tensor:
     phi.diagonal(dim1=-2, dim2=-1).mul_(0.5)
     identity = torch.eye(factor.shape[-1], dtype=factor.dtype).expand_as(factor)
     inverse = torch.linalg.solve_triangular(factor, identity, upper=False)
-    s = inverse.mT @ phi @ inverse
+    s: Tensor = inverse.mT @ phi @ inverse
     return 0.5 * (s + s.mT)
 
 
@@ -123,8 +123,8 @@ class GPPosterior:
         factor = self.cholesky.factor
         self.alpha = torch.cholesky_solve(train_y.unsqueeze(-1), factor).squeeze(-1) * output_scale
         # Products with C^-1 need one pass where the factor needs two; the factor is kept for ill-conditioned C.
-        error = torch.finfo(DTYPE).eps * len(train_y) / max(self.noise_ratio, 1e-300)
-        self.well_conditioned = error < 1e-3 * self.noise_ratio
+        self._rounding = torch.finfo(DTYPE).eps * len(train_y) / max(self.noise_ratio, 1e-12)  # of Sigma's entries
+        self.well_conditioned = self._rounding < 1e-3 * self.noise_ratio
         identity = torch.eye(len(train_y), dtype=DTYPE)
         if self.well_conditioned:
             self._inverse = torch.cholesky_inverse(factor)
@@ -165,11 +165,11 @@ class GPPosterior:
                 stop = start + len(chunk.points)
                 gradients.append(self._backward(chunk, dmean[start:stop], dfactor[start:stop]))
                 start = stop
-            return torch.cat(gradients) if len(gradients) > 1 else gradients[0]
+            return torch.cat(gradients) if gradients else torch.zeros_like(x[:0])
 
         factor = torch.cat(factors) if len(factors) > 1 else factors[0]
         mean = torch.cat(means) if len(means) > 1 else means[0]
-        failed = torch.cat(failures) if len(failures) > 1 else failures[0]
+        failed = (torch.cat(failures) if len(failures) > 1 else failures[0]) | self.cholesky.failed
         return BatchPosterior(mean, factor * self.scale, failed, jitter, pullback)
 
     def _forward(self, x: Tensor) -> tuple[Tensor, Cholesky, _Chunk]:
@@ -187,7 +187,7 @@ class GPPosterior:
             half = (cross.value @ self._inverse.mT).reshape(b, q, -1)
             covariance = torch.baddbmm(own.value, half, half.mT, alpha=-1.0)
             weights = half  # U = half @ inverse, completed in the backward pass
-        chol = cholesky(covariance)
+        chol = cholesky(covariance, self._rounding)
         return mean, chol, _Chunk(points, cross.slope.reshape(b, q, -1), weights, own.slope, chol.factor)
 
     def _backward(self, chunk: _Chunk, dmean: Tensor, dfactor: Tensor) -> Tensor:
@@ -250,6 +250,7 @@ class _MeanAndFactor(torch.autograd.Function):
         return batch.mean, batch.factor
 
     @staticmethod
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *cotangents: Tensor) -> tuple[Tensor, None]:
         return ctx.pullback(*cotangents), None
 
