@@ -62,19 +62,25 @@ class _SobolNormals:
         uniform = self._engine.draw(count, dtype=DTYPE)
         # Sobol points lie on a grid of 2^-30 that contains 0: move them off the border before the inverse.
         inside = 0.5 + (1.0 - torch.finfo(DTYPE).eps) * (uniform - 0.5)
-        return torch.special.ndtri(inside.clamp_(1e-10, 1.0 - 1e-10)).mT.contiguous()
+        normal: Tensor = torch.special.ndtri(inside.clamp_(1e-10, 1.0 - 1e-10))
+        return normal.mT.contiguous()
 
 
 def distinct_columns(pool: int, count: int, generator: Generator) -> Tensor:
     """`count` different indices below `pool`, uniformly; the cost does not grow with the pool."""
     if 2 * count > pool:
         return torch.randperm(pool, generator=generator)[:count]
-    chosen = torch.randint(pool, (count,), generator=generator).unique()
+    chosen: Tensor = torch.unique(torch.randint(pool, (count,), generator=generator))
     while len(chosen) < count:
         more = torch.randint(pool, (count,), generator=generator)
         fresh = more[~torch.isin(more, chosen)]
-        chosen = torch.cat([chosen, fresh[: count - len(chosen)]]).unique()
+        chosen = torch.unique(torch.cat([chosen, fresh[: count - len(chosen)]]))
     return chosen
+
+
+def _check_sizes(form: str, width: int, minibatch: int) -> None:
+    if width < 1 or minibatch < 1:
+        raise ValueError(f"{form}: width and minibatch must be at least 1, got {width} and {minibatch}.")
 
 
 class FreshSamples:
@@ -82,6 +88,7 @@ class FreshSamples:
 
     def __init__(self, width: int, minibatch: int = DEFAULT_K, form: str = "ERM") -> None:
         """width: rows of z (q, plus pending points)."""
+        _check_sizes(form, width, minibatch)
         self.form, self.width, self.minibatch, self.pool_size = form, width, minibatch, minibatch
 
     def start(self, generator: Generator) -> None:
@@ -102,6 +109,7 @@ class PoolSamples:
 
     def __init__(self, width: int, minibatch: int, pool_size: int, form: str = "Comp") -> None:
         """FSM pools are Sobol normals, Comp pools i.i.d. ones."""
+        _check_sizes(form, width, minibatch)
         if pool_size < minibatch:
             raise ValueError(f"{form}: the pool of {pool_size} samples is smaller than the minibatch of {minibatch}.")
         self.form, self.width, self.minibatch, self.pool_size = form, width, minibatch, pool_size
