@@ -18,6 +18,7 @@ import torch
 
 from compbo.acquisition.integrands import acquisition_from_dict, acquisition_to_dict, get_acquisition
 from compbo.maximizers import get_entry, make_maximizer
+from compbo.numerics import standardise
 from compbo.propose import Problem, StartPolicy, Telemetry, Verdict, around, propose
 from compbo.seeds import next_seed, stream
 from compbo.space import Space
@@ -279,8 +280,7 @@ class Optimizer:
         noise = self.settings.noise
         variance = None
         if noise is not None:
-            scale = float(data.y.std()) if len(data.y) > 1 else 1.0
-            variance = max((noise / scale) ** 2 if scale > 0 else 0.0, NOISELESS)
+            variance = max((noise / standardise(data.y).scale) ** 2, NOISELESS)
         return fit_gp(
             data.x,
             data.y,
