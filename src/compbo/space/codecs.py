@@ -1,0 +1,227 @@
+"""How parameters of one kind become columns of the unit cube, all of them at once.
+
+A codec holds the parameters that share a rule. It encodes their values into its columns, decodes, and rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from compbo.space.parameters import Bool, Categorical, Ordinal, Parameter, Scalar
+from compbo.space.ranges import Float, Int
+from compbo.space.scales import Intervals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from compbo.space.scales import Array
+
+    Point = Mapping[str, Any]
+
+# Up to so many levels, cells of equal size; the next level's cell must stay clear of rounding errors.
+_EVEN_CELLS = 2**20
+
+
+class Codec(Protocol):
+    """A block of the unit cube."""
+
+    names: tuple[str, ...]
+    columns: NDArray[np.intp]  # (w,) of the cube, parameter by parameter
+
+    @property
+    def discrete(self) -> bool:
+        """Whether `round` does anything."""
+        ...
+
+    def encode(self, points: Sequence[Point]) -> Array:
+        """Valid points -> unit coordinates (n, w)."""
+        ...
+
+    def decode(self, unit: Array) -> list[list[Scalar]]:
+        """Unit coordinates (n, w) -> the values of every parameter, one list of n per name."""
+        ...
+
+    def round(self, unit: Array) -> Array:
+        """The nearest valid coordinates (..., w)."""
+        ...
+
+
+def _matrix(points: Sequence[Point], names: Sequence[str]) -> Array:
+    return np.array([[point[name] for name in names] for point in points], np.float64).reshape(-1, len(names))
+
+
+@dataclass(frozen=True)
+class Reals:
+    """Floats on one scale."""
+
+    names: tuple[str, ...]
+    columns: NDArray[np.intp]
+    intervals: Intervals
+    discrete = False
+
+    def encode(self, points: Sequence[Point]) -> Array:
+        """Warp and shift to [0, 1]."""
+        return self.intervals.coordinates(_matrix(points, self.names))
+
+    def decode(self, unit: Array) -> list[list[Scalar]]:
+        """The shortest decimals with these coordinates."""
+        return self.intervals.short_values(unit).T.tolist()  # type: ignore[no-any-return]
+
+    def round(self, unit: Array) -> Array:
+        """Unchanged."""
+        return unit
+
+
+@dataclass(frozen=True)
+class WarpedInts:
+    """Integers on a scale that is not linear: the nearest integer to the unwarped value."""
+
+    names: tuple[str, ...]
+    columns: NDArray[np.intp]
+    intervals: Intervals
+    discrete = True
+
+    def encode(self, points: Sequence[Point]) -> Array:
+        """Warp and shift to [0, 1]."""
+        return self.intervals.coordinates(_matrix(points, self.names))
+
+    def decode(self, unit: Array) -> list[list[Scalar]]:
+        """The nearest integers."""
+        return np.rint(self.intervals.values(unit)).astype(np.int64).T.tolist()  # type: ignore[no-any-return]
+
+    def round(self, unit: Array) -> Array:
+        """The coordinates of the nearest integers."""
+        return self.intervals.coordinates(np.rint(self.intervals.values(unit)))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Evenly spaced levels (linear integers, bools, ordinals): level k of n has coordinate k / (n - 1).
+
+    A uniform coordinate falls on every level equally often: the cube is cut into n cells of equal size. Beyond a
+    million levels it goes to the nearest one instead, where the half-sized cells at the ends do not matter.
+    """
+
+    names: tuple[str, ...]
+    columns: NDArray[np.intp]
+    parameters: tuple[Int | Bool | Ordinal, ...]
+    discrete = True
+
+    @cached_property
+    def _last(self) -> Array:
+        return np.array([len(parameter.levels) - 1 for parameter in self.parameters], np.float64)
+
+    @cached_property
+    def _spread(self) -> Array:
+        # floor(u n) = round(u (n - 1) + (u - 1/2)); a little less than 1 keeps levels inside their own cells
+        return np.where(self._last < _EVEN_CELLS, 1.0 - 2.0**-20, 0.0)
+
+    def _places(self, unit: Array) -> Array:
+        return np.clip(np.rint(unit * self._last + self._spread * (unit - 0.5)), 0.0, self._last)
+
+    def encode(self, points: Sequence[Point]) -> Array:
+        """k / (n - 1)."""
+        places = [
+            [_place(parameter, point[name]) for name, parameter in zip(self.names, self.parameters, strict=True)]
+            for point in points
+        ]
+        return np.array(places, np.float64).reshape(-1, len(self.names)) / self._last
+
+    def decode(self, unit: Array) -> list[list[Scalar]]:
+        """The levels whose cells these are."""
+        places = self._places(unit).astype(np.int64).T.tolist()
+        return [
+            [parameter.levels[k] for k in column] for parameter, column in zip(self.parameters, places, strict=True)
+        ]
+
+    def round(self, unit: Array) -> Array:
+        """The coordinates of those levels."""
+        return self._places(unit) / self._last
+
+
+def _place(parameter: Int | Bool | Ordinal, value: Any) -> int:
+    if isinstance(parameter, Ordinal):
+        return parameter.index(value)
+    return int(value) - (parameter.low if isinstance(parameter, Int) else 0)
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """Categoricals with the same number of choices, one column per choice: the largest coordinate wins."""
+
+    names: tuple[str, ...]
+    columns: NDArray[np.intp]
+    parameters: tuple[Categorical, ...]
+    discrete = True
+
+    @property
+    def _choices(self) -> int:
+        return len(self.columns) // len(self.names)
+
+    def _blocks(self, unit: Array) -> Array:
+        return unit.reshape(*unit.shape[:-1], len(self.names), self._choices)
+
+    def encode(self, points: Sequence[Point]) -> Array:
+        """1 for the choice, 0 elsewhere."""
+        places = [
+            [parameter.index(point[name]) for name, parameter in zip(self.names, self.parameters, strict=True)]
+            for point in points
+        ]
+        return np.eye(self._choices)[np.array(places, np.intp)].reshape(len(points), len(self.columns))
+
+    def decode(self, unit: Array) -> list[list[Scalar]]:
+        """The choices with the largest coordinates."""
+        places = self._blocks(unit).argmax(-1).T.tolist()
+        return [
+            [parameter.choices[k] for k in column] for parameter, column in zip(self.parameters, places, strict=True)
+        ]
+
+    def round(self, unit: Array) -> Array:
+        """1 for the largest coordinate of each block, 0 elsewhere."""
+        one_hot: Array = np.eye(self._choices)[self._blocks(unit).argmax(-1)]
+        return one_hot.reshape(unit.shape)
+
+
+def width(parameter: Parameter) -> int:
+    """Number of columns a parameter takes."""
+    if parameter.is_constant:
+        return 0
+    return len(parameter.choices) if isinstance(parameter, Categorical) else 1
+
+
+def _rule(parameter: Parameter) -> tuple[type, object]:
+    """What parameters must share to share a codec."""
+    if isinstance(parameter, Float):
+        return Reals, parameter.scale
+    if isinstance(parameter, Int) and parameter.scale != "linear":
+        return WarpedInts, parameter.scale
+    if isinstance(parameter, Categorical):
+        return OneHot, len(parameter.choices)
+    return Levels, None
+
+
+def codecs(parameters: Mapping[str, Parameter]) -> tuple[Codec, ...]:
+    """The codecs of a space: its columns in the order of its parameters, constants left out."""
+    groups: dict[tuple[type, object], list[tuple[str, int]]] = {}
+    first = 0
+    for name, parameter in parameters.items():
+        if not parameter.is_constant:
+            groups.setdefault(_rule(parameter), []).append((name, first))
+            first += width(parameter)
+    return tuple(_codec(kind, members, parameters) for (kind, _), members in groups.items())
+
+
+def _codec(kind: type, members: Sequence[tuple[str, int]], parameters: Mapping[str, Parameter]) -> Codec:
+    names = tuple(name for name, _ in members)
+    columns = np.array([start + k for name, start in members for k in range(width(parameters[name]))], np.intp)
+    own: Any = tuple(parameters[name] for name in names)
+    if kind in (Reals, WarpedInts):
+        own = Intervals.between([p.low for p in own], [p.high for p in own], own[0].scale)
+    codec: Codec = kind(names, columns, own)
+    return codec

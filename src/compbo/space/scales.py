@@ -1,0 +1,172 @@
+"""Scales, and intervals mapped to [0, 1] by them, exactly there and back.
+
+A unit coordinate is one double, so it resolves about 1e-16 of the (warped) range: values closer than that share a
+coordinate. `Intervals.from_unit` therefore answers with the shortest decimal that has the coordinate asked for. That
+gives back every value with up to 12 significant digits (counted from the larger bound on a linear scale), and every
+value it has itself returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Candidate = Callable[["Intervals", Array, Array], Array]  # intervals, coordinates, values -> other values
+
+# m / 10^k is the double nearest to that decimal as long as m < 2^53 and 10^k is exact, that is k <= 22.
+_EXACT_POWER = 22
+_MAX_DIGITS = 15
+_ATTEMPTS = 8
+
+
+class Scale(NamedTuple):
+    """A monotone map of the reals (or part of them) and its inverse."""
+
+    warp: Callable[[Array], Array]
+    unwarp: Callable[[Array], Array]
+
+
+def _identity(values: Array) -> Array:
+    return values
+
+
+def _logit(values: Array) -> Array:
+    return np.log(values / (1.0 - values))
+
+
+def _logistic(values: Array) -> Array:
+    small = np.exp(-np.abs(values))  # never overflows
+    return np.where(values >= 0, 1.0, small) / (1.0 + small)
+
+
+def _bilog(values: Array) -> Array:
+    """sign(x) log(1 + |x|), as in Bayesmark: a log scale that goes through zero."""
+    return np.sign(values) * np.log1p(np.abs(values))
+
+
+def _biexp(values: Array) -> Array:
+    return np.sign(values) * np.expm1(np.abs(values))
+
+
+SCALES: dict[str, Scale] = {
+    "linear": Scale(_identity, _identity),
+    "log": Scale(np.log, np.exp),
+    "logit": Scale(_logit, _logistic),
+    "bilog": Scale(_bilog, _biexp),
+}
+
+
+def warp(values: object, scale: str) -> Array:
+    """The values on their scale."""
+    return SCALES[scale].warp(np.array(values, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Intervals [low, high] on one scale, one per column; `start` and `width` are their warped ends."""
+
+    scale: str
+    low: Array
+    high: Array
+    start: Array
+    width: Array
+
+    @classmethod
+    def between(cls, low: object, high: object, scale: str) -> Intervals:
+        """The intervals with these ends, which the parameter has already checked."""
+        start = warp(low, scale)
+        return cls(scale, np.array(low, np.float64), np.array(high, np.float64), start, warp(high, scale) - start)
+
+    def coordinates(self, values: Array) -> Array:
+        """Values (n, m) -> unit coordinates (n, m): exactly 0 at low and 1 at high."""
+        unit = (SCALES[self.scale].warp(np.ascontiguousarray(values)) - self.start) / self.width
+        unit = np.clip(unit, 0.0, 1.0)
+        return np.where(values <= self.low, 0.0, np.where(values >= self.high, 1.0, unit))
+
+    def values(self, unit: Array) -> Array:
+        """Unit coordinates -> the values they stand for, to rounding error, never outside [low, high]."""
+        with np.errstate(over="ignore"):  # exp of the warped largest double may round up to infinity
+            values = SCALES[self.scale].unwarp(self.start + np.ascontiguousarray(unit) * self.width)
+        values = np.clip(values, self.low, self.high)
+        return np.where(unit <= 0.0, self.low, np.where(unit >= 1.0, self.high, values))
+
+    def short_values(self, unit: Array) -> Array:
+        """Unit coordinates (n, m) -> the shortest decimals (n, m) that have these coordinates.
+
+        Most doubles in [0, 1] are no value's coordinate where values are coarser than coordinates, as in
+        [1000, 1001]; such a coordinate first moves to that of its value.
+        """
+        flat = self._select(np.broadcast_to(np.arange(self.low.size), unit.shape).ravel())
+        target = np.clip(unit, 0.0, 1.0).ravel()
+        result, unmatched = flat._shortest(target)
+        for _ in range(_ATTEMPTS):
+            if not unmatched.size:
+                break
+            rest = flat._select(unmatched)
+            target[unmatched] = rest.coordinates(rest.values(target[unmatched]))
+            result[unmatched], missing = rest._shortest(target[unmatched])
+            unmatched = unmatched[missing]
+        return result.reshape(unit.shape)
+
+    def _select(self, index: NDArray[np.intp]) -> Intervals:
+        return Intervals(self.scale, self.low[index], self.high[index], self.start[index], self.width[index])
+
+    def _shortest(self, unit: Array) -> tuple[Array, NDArray[np.intp]]:
+        """For 1-D arrays: the first candidate with this very coordinate, and where there was none."""
+        guess = self.values(unit)
+        result = guess.copy()
+        unmatched = np.arange(unit.size)
+        for candidate_of in _CANDIDATES:
+            rest = self._select(unmatched)
+            candidate = np.clip(candidate_of(rest, unit[unmatched], guess[unmatched]), rest.low, rest.high)
+            hit = rest.coordinates(candidate) == unit[unmatched]
+            result[unmatched[hit]] = candidate[hit]
+            unmatched = unmatched[~hit]
+            if not unmatched.size:
+                break
+        return result, unmatched
+
+
+def _to_digits(digits: int) -> Candidate:
+    return lambda _intervals, _unit, guess: round_digits(guess, digits)
+
+
+def _next_value(towards: float) -> Candidate:
+    return lambda _intervals, _unit, guess: np.nextafter(guess, towards)
+
+
+def _value_of_next(towards: float) -> Candidate:
+    return lambda intervals, unit, _guess: intervals.values(np.nextafter(unit, towards))
+
+
+# What may stand for a coordinate, nicest first: the bounds, zero, few digits, the computed value, its neighbours
+# (the computed value can miss its coordinate by a rounding error).
+_CANDIDATES: tuple[Candidate, ...] = (
+    lambda intervals, _unit, _guess: intervals.low,
+    lambda intervals, _unit, _guess: intervals.high,
+    lambda _intervals, _unit, guess: np.zeros_like(guess),
+    *(_to_digits(digits) for digits in range(1, _MAX_DIGITS + 1)),
+    lambda _intervals, _unit, guess: guess,
+    *(_next_value(towards) for towards in (np.inf, -np.inf)),
+    *(_value_of_next(towards) for towards in (np.inf, -np.inf)),
+)
+
+
+def round_digits(values: Array, digits: int) -> Array:
+    """The doubles nearest to the values rounded to so many (at most 15) significant decimal digits."""
+    exponent = np.floor(np.log10(np.abs(np.where(values == 0.0, 1.0, values))))
+    places = digits - 1 - exponent
+    exact = np.abs(places) <= _EXACT_POWER
+    power = 10.0 ** np.where(exact, np.abs(places), 0.0)
+    rounded = np.where(places >= 0, np.rint(values * power) / power, np.rint(values / power) * power)
+    if not exact.all():  # very large or very small: the decimal reader gets it right
+        rounded[~exact] = [float(f"{value:.{digits - 1}e}") for value in values[~exact].tolist()]
+    return rounded

@@ -1,0 +1,271 @@
+"""Space: named parameters <-> points of the unit cube."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from compbo.space import convert
+from compbo.space.codecs import codecs, width
+from compbo.space.parameters import Constant, Parameter, Scalar, plain
+from compbo.types import DTYPE
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Sequence
+
+    from optuna.distributions import BaseDistribution
+    from torch import Generator, Tensor
+
+Point = dict[str, Any]
+
+
+class Space:
+    """A search space: what may vary, and how its points lie in the unit cube.
+
+    Every parameter takes one dimension, a categorical one per choice, a constant none. A plain value among the
+    parameters is a constant: `Space({"lr": Float(1e-5, 0.1, scale="log"), "seed": 7})`.
+
+    There and back is exact: `from_unit(to_unit([p])) == [p]` for every point the space makes itself and for every
+    float of up to 12 significant digits. A coordinate is one double, and values closer than about 1e-16 of the range
+    share one; `from_unit` answers with the shortest decimal that has the coordinate. (Near zero inside a linear or
+    bilog range, digits beyond that resolution are lost: Float(-1e6, 1e6) tells 1e-9 from 0, but not 1.01e-9 from 1e-9.)
+    """
+
+    def __init__(self, parameters: Mapping[str, Parameter | Scalar]) -> None:
+        if not isinstance(parameters, Mapping):
+            raise ValueError(f"A space is made of a mapping of names to parameters, got {type(parameters).__name__}.")
+        checked = {name: _checked(name, parameter) for name, parameter in parameters.items()}
+        if not checked:
+            raise ValueError("The space is empty: give it at least one parameter.")
+        self._parameters = MappingProxyType(checked)
+        self._dim = sum(width(parameter) for parameter in checked.values())
+        if self._dim == 0:
+            raise ValueError(f"There is nothing to optimise: {_quoted(checked)} can only take one value.")
+        self._codecs = codecs(checked)
+        self._rounding = [(codec, torch.from_numpy(codec.columns)) for codec in self._codecs if codec.discrete]
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The parameters by name, in order; read-only."""
+        return self._parameters
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters, constants included."""
+        return tuple(self._parameters)
+
+    @property
+    def dim(self) -> int:
+        """Number d of dimensions of the unit cube."""
+        return self._dim
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether some dimension is rounded."""
+        return bool(self._rounding)
+
+    @property
+    def size(self) -> int | None:
+        """Number of different points, or None if some parameter is a continuum."""
+        counts = [None if p.levels is None else len(p.levels) for p in self._parameters.values()]
+        return None if None in counts else math.prod(count for count in counts if count is not None)
+
+    # Points
+
+    def validate(self, point: Mapping[str, Any]) -> Point:
+        """The point in plain Python scalars, or ValueError saying which parameter is wrong and why.
+
+        Constants may be left out; they are filled in.
+        """
+        if not isinstance(point, Mapping):
+            raise ValueError(f"A point must be a mapping of names to values, got {type(point).__name__}.")
+        for name in point:
+            if name not in self._parameters:
+                raise ValueError(f'Unknown parameter "{name}": the space has {_quoted(self._parameters)}.')
+        return {name: _value(name, parameter, point) for name, parameter in self._parameters.items()}
+
+    def to_unit(self, points: Sequence[Mapping[str, Any]]) -> Tensor:
+        """Points -> unit cube (n, d); every point is validated."""
+        valid = [self.validate(point) for point in points]
+        unit = np.zeros((len(valid), self._dim))
+        for codec in self._codecs:
+            unit[:, codec.columns] = codec.encode(valid)
+        return torch.from_numpy(unit)
+
+    def from_unit(self, x: Tensor) -> list[Point]:
+        """Unit cube (n, d) -> points, rounded, in plain Python scalars, constants filled in."""
+        if x.ndim != 2 or x.shape[1] != self._dim:
+            raise ValueError(f"Expected unit points of shape (n, {self._dim}), got {tuple(x.shape)}.")
+        unit = x.detach().cpu().numpy().astype(np.float64)
+        if not np.isfinite(unit).all():
+            raise ValueError("Unit points must be finite.")
+        columns: dict[str, list[Scalar]] = {}
+        for codec in self._codecs:
+            columns.update(zip(codec.names, codec.decode(unit[:, codec.columns]), strict=True))
+        constants = {name: p.levels[0] for name, p in self._parameters.items() if p.is_constant and p.levels}
+        return [
+            {name: constants[name] if name in constants else columns[name][row] for name in self._parameters}
+            for row in range(len(unit))
+        ]
+
+    def round_unit(self, x: Tensor) -> Tensor:
+        """Projection of x (..., d) on the valid points of the cube: levels and one-hots snap, floats stay."""
+        if x.shape[-1] != self._dim:
+            raise ValueError(f"Expected unit points of shape (..., {self._dim}), got {tuple(x.shape)}.")
+        if not self._rounding:
+            return x
+        rounded = x.clone()
+        for codec, columns in self._rounding:
+            block = x.detach()[..., columns].cpu().numpy()
+            rounded[..., columns] = torch.from_numpy(codec.round(block)).to(x)
+        return rounded
+
+    def rounder(self) -> Callable[[Tensor], Tensor] | None:
+        """`round_unit`, or None if nothing is ever rounded; can be pickled."""
+        return self.round_unit if self.is_discrete else None
+
+    def sample_unit(self, shape_prefix: tuple[int, ...], generator: Generator) -> Tensor:
+        """Uniform points of the unit cube (*shape_prefix, d), not rounded."""
+        return torch.rand(*shape_prefix, self._dim, generator=generator, dtype=DTYPE)
+
+    def sample(self, n: int, generator: Generator) -> list[Point]:
+        """n points, uniform in the unit cube; levels on a linear scale and choices are equally likely."""
+        if n < 0:
+            raise ValueError(f"The number of points to sample must not be negative, got {n}.")
+        return self.from_unit(self.sample_unit((n,), generator))
+
+    def grid(self) -> Iterator[Point]:
+        """All points of a finite space, one at a time, the last parameter moving fastest."""
+        for name, parameter in self._parameters.items():
+            if parameter.levels is None:
+                raise ValueError(f'Parameter "{name}" is a continuum: only a finite space has a grid.')
+        return _product({name: parameter.levels or () for name, parameter in self._parameters.items()})
+
+    # Other notations
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """One table per parameter, as in TOML."""
+        return {name: parameter.to_dict() for name, parameter in self._parameters.items()}
+
+    @classmethod
+    def from_dict(cls, tables: Mapping[str, Any]) -> Space:
+        """The space that `to_dict` wrote."""
+        return cls(convert.from_tables(tables))
+
+    def to_json(self) -> str:
+        """The space as JSON; the order of the parameters is part of it."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Space:
+        """The space that `to_json` wrote."""
+        try:
+            tables = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"The space is not valid JSON: {error}.") from error
+        return cls.from_dict(tables)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Space:
+        """A space from TOML text, one table per parameter: `[lr]`, `type = "float"`, `low`, `high`, `scale`.
+
+        Types: float, int (low, high, scale), bool, categorical (choices), ordinal (values), constant (value).
+        """
+        try:
+            tables = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"The space is not valid TOML (to read a file, use from_toml_file): {error}.") from error
+        return cls.from_dict(tables)
+
+    @classmethod
+    def from_toml_file(cls, path: str | os.PathLike[str]) -> Space:
+        """A space from a TOML file; see `from_toml`."""
+        try:
+            return cls.from_toml(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    @classmethod
+    def from_optuna(cls, distributions: Mapping[str, BaseDistribution]) -> Space:
+        """A space from Optuna's distributions; a step becomes an Ordinal of its values."""
+        return cls(convert.from_optuna(distributions))
+
+    def to_optuna(self) -> dict[str, BaseDistribution]:
+        """Optuna distributions that accept every point of this space."""
+        return convert.to_optuna(self._parameters)
+
+    @classmethod
+    def from_api_config(cls, api_config: Mapping[str, Mapping[str, Any]]) -> Space:
+        """A space from Bayesmark's api_config."""
+        return cls(convert.from_api_config(api_config))
+
+    # Identity: what the JSON says, so that 1, 1.0 and True differ
+
+    def digest(self) -> str:
+        """A hash that is the same on every machine, for this definition in this order."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_json() == other.to_json() if isinstance(other, Space) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __repr__(self) -> str:
+        return f"Space({dict(self._parameters)})"
+
+    def __reduce__(self) -> tuple[type[Space], tuple[dict[str, Parameter]]]:
+        return Space, (dict(self._parameters),)
+
+
+def _checked(name: object, parameter: object) -> Parameter:
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"The name of a parameter must be a string that is not empty, got {name!r}.")
+    if not isinstance(parameter, Parameter):
+        value = plain(parameter)
+        if not isinstance(value, Scalar):
+            raise ValueError(
+                f'Parameter "{name}": {parameter!r} is neither a parameter (Float, Int, Bool, Categorical, Ordinal) '
+                f"nor a constant."
+            )
+        parameter = Constant(value)
+    try:
+        parameter.check()
+    except ValueError as error:
+        raise ValueError(f'Parameter "{name}": {error}.') from error
+    return parameter
+
+
+def _value(name: str, parameter: Parameter, point: Mapping[str, Any]) -> Scalar:
+    if name not in point:
+        if parameter.is_constant and parameter.levels:
+            return parameter.levels[0]
+        raise ValueError(f'Parameter "{name}" is missing.')
+    try:
+        return parameter.validate(point[name])
+    except ValueError as error:
+        raise ValueError(f'Parameter "{name}": {error}.') from error
+
+
+def _quoted(names: Mapping[str, object]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _product(levels: dict[str, Sequence[Scalar]]) -> Iterator[Point]:
+    """Like itertools.product, which would first copy a range of 10^15 integers."""
+    for number in range(math.prod(len(values) for values in levels.values())):
+        rest, places = number, []
+        for values in reversed(levels.values()):
+            rest, place = divmod(rest, len(values))
+            places.append(place)
+        yield {name: values[place] for (name, values), place in zip(levels.items(), reversed(places), strict=True)}
