@@ -9,7 +9,7 @@ Schedule = Callable[[int], float]
 
 def constant(value: float) -> Schedule:
     """The same value at every step."""
-    return lambda t: value
+    return lambda _: value
 
 
 def power(value: float, exponent: float) -> Schedule:

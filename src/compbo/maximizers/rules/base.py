@@ -10,12 +10,13 @@ A rule never sees a sample, a column or a box: only t, x_t and the gradient G_t.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor
 
     from compbo.types import Box

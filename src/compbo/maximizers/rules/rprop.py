@@ -28,7 +28,7 @@ def rprop(
     smallest: float = 1e-6,
     largest: float = 0.25,
 ) -> Rule:
-    """phi1 = sign(G) times a step per coordinate, grown by eta_plus while the sign of G holds, cut by eta_minus when it turns.
+    """phi1 = sign(G) times a step per coordinate: eta_plus larger while the sign holds, eta_minus smaller if it turns.
 
     Steps start at lr_1; the schedule's decay, lr_t / lr_1, multiplies the move. The paper prints sign ascent with one
     global step; PyTorch's rule keeps a step per coordinate, and its largest step of 50 is here 0.25, a quarter of the
@@ -44,7 +44,7 @@ def rprop(
         turned = agreement < 0
         past.size.mul_(torch.where(agreement > 0, eta_plus, 1.0)).mul_(torch.where(turned, eta_minus, 1.0))
         past.size.clamp_(smallest, largest)
-        torch.where(turned, 0.0, gradient, out=past.gradient)
+        past.gradient.copy_(gradient).masked_fill_(turned, 0.0)
         return Move(past.gradient.sign().mul_(past.size), lr(t) / lr(1)), past
 
     return Rule(init, move)

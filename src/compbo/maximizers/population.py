@@ -1,0 +1,163 @@
+"""Evolution on a fixed sample: CMA-ES by pycma, differential evolution by SciPy.
+
+An individual is a whole batch, a vector of q d numbers; a generation is one step, the start points are the first
+population (DE) or give its mean (CMA-ES). With the samples of the compositional form these are CMA-ES-Comp and
+DE-Comp: the nested objective f(g(x)) on a minibatch that stays for the whole run, so that ranks compare.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from compbo.maximizers.archive import run
+from compbo.numerics import single_threaded_blas
+from compbo.seeds import next_seed
+from compbo.types import Status, Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Generator, Tensor
+
+    from compbo.maximizers.archive import Archive
+    from compbo.types import Box, Budget, Objective
+
+SEPARABLE_ABOVE = 200  # dimensions q d from which CMA-ES adapts the diagonal of its covariance only
+SMALLEST_POPULATION = 5  # SciPy's minimum; smaller sets of start points are filled up with uniform batches
+
+
+def cma_es(
+    objective: Objective,
+    x0: Tensor,
+    *,
+    budget: Budget,
+    box: Box,
+    generator: Generator,
+    record: bool = False,
+    sigma: float = 0.1,
+) -> Trace:
+    """CMA-ES (Hansen, 2016) from the best start point, with a population of B and T generations.
+
+    sigma: the initial step as a part of the box. Above 200 dimensions the covariance is diagonal (sep-CMA-ES, Ros and
+    Hansen, 2008): in 64 generations a full matrix of (q d)^2 numbers has learned nothing, and costs (q d)^3.
+    """
+    import cma
+
+    numbers = np.random.default_rng(next_seed(generator))
+
+    def search(archive: Archive, start: Tensor) -> Status:
+        if bool(archive.best_value.isnan().all()):
+            return Status.FAILED
+        size, cube = start[0].numel(), _Cube(box, start.shape[1])
+        options = {
+            "popsize": max(SMALLEST_POPULATION, len(start)),
+            "bounds": [0.0, 1.0],
+            "CMA_diagonal": size > SEPARABLE_ABOVE,
+            "maxiter": budget.steps,
+            "randn": lambda *sizes: numbers.standard_normal(sizes),
+            "seed": np.nan,  # never touch NumPy's global generator
+            "verbose": -10,  # silent, and no signal file is looked for
+            "verb_log": 0,
+        }
+        strategy = cma.CMAEvolutionStrategy(cube.vectors(archive.best[:1])[0], sigma, options)
+        for _ in range(budget.steps):
+            if archive.expired():
+                return Status.TIME
+            asked = strategy.ask()
+            points = cube.batches(np.stack(asked))
+            value = archive.evaluate(points)
+            if bool(value.isnan().all()):
+                return Status.FAILED
+            strategy.tell(asked, _costs(value).tolist())
+            archive.advance(points, value)
+            if set(strategy.stop()) - {"maxiter"}:
+                return Status.CONVERGED
+        return Status.DONE
+
+    with single_threaded_blas():
+        return run(search, objective, x0, budget=budget, box=box, generator=generator, record=record)
+
+
+def _costs(value: Tensor) -> Tensor:
+    """What pycma minimises: a batch without a value ranks last."""
+    worst = value.nan_to_num(nan=torch.inf).min()
+    return -torch.where(value.isnan(), worst - 1.0, value)
+
+
+def differential_evolution(
+    objective: Objective,
+    x0: Tensor,
+    *,
+    budget: Budget,
+    box: Box,
+    generator: Generator,
+    record: bool = False,
+    F: float = 0.5,
+    p_mutation: float = 0.5,
+) -> Trace:
+    """Differential evolution (Storn and Price, 1997), rand/1/bin as in the paper, from the start points.
+
+    F scales the difference of two batches, p_mutation is the chance of a coordinate to take part.
+    """
+    from scipy import optimize
+
+    numbers = np.random.default_rng(next_seed(generator))
+
+    def search(archive: Archive, start: Tensor) -> Status:
+        cube = _Cube(box, start.shape[1])
+        first = cube.vectors(start)
+        missing = max(0, SMALLEST_POPULATION - len(first))
+
+        def cost(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+            return (-archive.evaluate(cube.batches(columns.T))).nan_to_num(nan=torch.inf).numpy()
+
+        def after_generation(intermediate_result: Any) -> bool:
+            energies = torch.as_tensor(intermediate_result.population_energies.copy())
+            points = cube.batches(intermediate_result.population)
+            archive.advance(points, torch.where(energies.isinf(), torch.nan, -energies))
+            return archive.expired()
+
+        solve: Any = optimize.differential_evolution  # its stubs know no vectorised objective
+        result = solve(
+            cost,
+            [(0.0, 1.0)] * first.shape[1],
+            strategy="rand1bin",
+            maxiter=budget.steps,
+            mutation=F,
+            recombination=p_mutation,
+            init=np.concatenate([first, numbers.random((missing, first.shape[1]))]),
+            updating="deferred",
+            vectorized=True,
+            polish=False,
+            tol=0.0,
+            callback=after_generation,
+            rng=numbers,
+        )
+        if result.nit < budget.steps or archive.steps < budget.steps:
+            return Status.TIME if archive.expired() else Status.CONVERGED
+        return Status.DONE
+
+    with single_threaded_blas():
+        return run(search, objective, x0, budget=budget, box=box, generator=generator, record=record)
+
+
+class _Cube:
+    """Batches (S, q, d) of the box as vectors (S, q d) of the unit cube, where both libraries search."""
+
+    def __init__(self, box: Box, q: int) -> None:
+        self._box, self._q = box, q
+        self._width = box.upper - box.lower
+
+    def vectors(self, x: Tensor) -> NDArray[np.float64]:
+        """Batches -> vectors; a dimension without width sits in the middle."""
+        free = self._width > 0
+        y = torch.where(free, (x - self._box.lower) / torch.where(free, self._width, 1.0), 0.5)
+        vectors: NDArray[np.float64] = y.reshape(len(x), -1).numpy()
+        return vectors
+
+    def batches(self, vectors: NDArray[np.float64]) -> Tensor:
+        """Vectors -> batches, never outside the box."""
+        y = torch.as_tensor(np.array(vectors)).reshape(len(vectors), self._q, -1)
+        return self._box.project(torch.addcmul(self._box.lower, y, self._width))
