@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 CHUNK_ELEMENTS = 400_000
 
 
+def batches_per_chunk(q: int, n: int) -> int:
+    """How many batches of q points are handled at once, given n observations."""
+    return max(1, CHUNK_ELEMENTS // (q * n))
+
+
 class BatchPosterior(NamedTuple):
     """mean (B, q), factor (B, q, q), which batches have no factor (B,), the largest jitter used, the way back.
 
@@ -146,7 +151,7 @@ class GPPosterior:
     def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
         """Posterior of the batches x (B, q, d); the gradient passes straight through the rounding."""
         rows = x.shape[0] if gradient_rows is None else gradient_rows
-        size = max(1, CHUNK_ELEMENTS // (x.shape[1] * len(self.alpha)))
+        size = batches_per_chunk(x.shape[1], len(self.alpha))
         means, factors, failures, saved, jitter = [], [], [], [], 0.0
         for start in range(0, x.shape[0], size):
             part = x[start : start + size]
