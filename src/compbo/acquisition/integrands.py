@@ -218,12 +218,13 @@ ACQUISITIONS: dict[str, type[Any]] = {cls.name: cls for cls in (EI, PI, SR, UCB,
 
 def get_acquisition(acquisition: str | Acquisition) -> Acquisition:
     """An acquisition by name (`"ucb"`, with its default parameters) or as it is."""
-    if not isinstance(acquisition, str):
-        return acquisition
-    try:
+    if isinstance(acquisition, str) and acquisition.lower() in ACQUISITIONS:
         return ACQUISITIONS[acquisition.lower()]()  # type: ignore[no-any-return]
-    except KeyError:
-        raise ValueError(f"acquisition {acquisition!r} is unknown; choose one of {', '.join(ACQUISITIONS)}.") from None
+    if isinstance(acquisition, (str, type)) or not hasattr(acquisition, "inner_vjp"):
+        raise ValueError(
+            f"acquisition {acquisition!r} is unknown; choose one of {', '.join(ACQUISITIONS)}, or pass UCB(beta=4)."
+        )
+    return acquisition
 
 
 def acquisition_to_dict(acquisition: Acquisition) -> dict[str, Any]:
@@ -233,5 +234,9 @@ def acquisition_to_dict(acquisition: Acquisition) -> dict[str, Any]:
 
 def acquisition_from_dict(data: dict[str, Any]) -> Acquisition:
     """The inverse of `acquisition_to_dict`."""
+    known = get_acquisition(str(data.get("name")))
     parameters = {key: value for key, value in data.items() if key != "name"}
-    return ACQUISITIONS[data["name"]](**parameters)  # type: ignore[no-any-return]
+    unknown = set(parameters) - set(asdict(known))  # type: ignore[call-overload]
+    if unknown:
+        raise ValueError(f"acquisition {known.name!r} has no parameter {', '.join(sorted(unknown))}.")
+    return type(known)(**parameters)
