@@ -155,6 +155,11 @@ class NegativeLogPosterior:
 
     def pack(self, parameters: Hyperparameters) -> NDArray[np.float64]:
         """Hyperparameters -> theta, inside the bounds."""
+        if parameters.lengthscale.shape != self.x.shape[1:]:
+            raise ValueError(
+                f"warm_start has {parameters.lengthscale.numel()} lengthscales for inputs of {self.x.shape[1]} "
+                "dimensions; pass those of a fit to the same space."
+            )
         parts = [*parameters.lengthscale.tolist(), parameters.outputscale]
         parts += [parameters.noise] if self.noise is None else []
         lower, upper = np.array(self.bounds).T
