@@ -6,6 +6,7 @@ marked, never raised. Outputs of any finite magnitude are standardised without o
 
 from __future__ import annotations
 
+import ctypes
 import math
 from contextlib import contextmanager
 from functools import cache
@@ -106,6 +107,21 @@ def single_threaded_blas() -> Iterator[None]:
     with _blas().select(user_api="blas").limit(limits=1):
         torch.set_num_threads(threads)
         yield
+
+
+@cache
+def keep_freed_memory() -> bool:
+    """Ask glibc to keep freed blocks of up to 32 MB instead of handing them back; whether it did.
+
+    A step frees and allocates the same few megabytes again and again, and every time the kernel would map and clear
+    the pages anew: that doubles the time of a value-and-gradient at small sizes. Elsewhere than on glibc: nothing.
+    """
+    m_trim_threshold, m_mmap_threshold = -1, -3
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError, TypeError):
+        return False
+    return bool(mallopt(m_mmap_threshold, 32 * 2**20)) and bool(mallopt(m_trim_threshold, 512 * 2**20))
 
 
 @contextmanager

@@ -45,11 +45,12 @@ class Acquisition(Protocol):
         ...
 
 
-def winners(v: Tensor) -> Tensor:
-    """Derivative of the maximum over the q points: 1 at the winner of each column, shared where several tie."""
-    mask = (v == v.amax(-2, keepdim=True)).to(v.dtype)
+def winners(v: Tensor, weight: Tensor | float = 1.0) -> Tensor:
+    """Derivative of the maximum over the q points: `weight` at the winner of each column, shared where several tie."""
+    mask = v == v.amax(-2, keepdim=True)
     count = mask.sum(-2, keepdim=True)
-    return mask if bool((count == 1.0).all()) else mask / count.clamp_min(1.0)
+    share = torch.as_tensor(weight, dtype=v.dtype)  # a Python number would make the product single precision
+    return mask * share if bool((count == 1).all()) else mask * (share / count.clamp_min(1))
 
 
 class _MaxMean:
@@ -67,7 +68,7 @@ class _MaxMean:
 
     def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear link
         """1/K at the winner of each column."""
-        return winners(zeta) / zeta.shape[-1]
+        return winners(zeta, 1.0 / zeta.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ class UCB(_MaxMean):
 
     def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
         """The deviation's share carries its sign."""
-        return c, deviation.sign().mul_(c).mul_(self.width)
+        signed = torch.copysign(torch.tensor(self.width, dtype=c.dtype), deviation)  # twice as fast as sign()
+        return c, signed.mul_(c)
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ class PI:
     def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear link
         """Sig'(max_j) / K at the winner of each column."""
         s = self.column(zeta).unsqueeze(-2)
-        return winners(zeta) * (s * (1.0 - s) / zeta.shape[-1])
+        return winners(zeta, s * (1.0 - s) / zeta.shape[-1])
 
 
 FAT_TAIL = 0.1  # weight of the Cauchy tail in the fat softplus (Ament et al., 2023)
@@ -208,7 +210,7 @@ class LogEI:
     def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
         """(1/K) / level at the winner of each column; level is the mean of all columns' maxima."""
         mean = self.column(zeta).mean(-1) if level is None else level
-        return winners(zeta) / (zeta.shape[-1] * mean.clamp_min(_TINY))[:, None, None]
+        return winners(zeta, (1.0 / (zeta.shape[-1] * mean.clamp_min(_TINY)))[:, None, None])
 
 
 _TINY = 1e-200  # a tracked expectation may touch zero; its logarithm and quotient stay finite

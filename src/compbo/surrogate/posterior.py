@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 
-from compbo.numerics import Cholesky, cholesky
+from compbo.numerics import Cholesky, cholesky, keep_freed_memory
 from compbo.surrogate.kernels import Kernel, left_factor, right_factor
 from compbo.types import DTYPE
 
@@ -113,6 +113,7 @@ class GPPosterior:
         rounder: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
         """train_x (n, d), train_y (n,) minus the mean function; noise and outputscale are variances."""
+        keep_freed_memory()
         self.kernel = kernel
         self.rounder = rounder
         self.input_weights = kernel.stretch / lengthscale.to(DTYPE).expand(train_x.shape[-1])
