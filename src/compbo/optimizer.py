@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -29,7 +30,7 @@ from compbo.surrogate.priors import get_priors
 from compbo.types import DTYPE, Box, Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from torch import Tensor
 
@@ -80,7 +81,9 @@ class Settings:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ValueError(f"seed must be a whole number >= 0, got {self.seed!r}.")
         if self.noise is not None and not (math.isfinite(self.noise) and self.noise >= 0):
-            raise ValueError(f"noise must be a standard deviation >= 0 in the units of the objective, got {self.noise}.")
+            raise ValueError(
+                f"noise must be a standard deviation >= 0 in the units of the objective, got {self.noise}."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -138,7 +141,7 @@ class Optimizer:
     def tell(
         self,
         points: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        values: float | None | Sequence[float | None],
+        values: float | Sequence[float | None] | None,
         messages: Sequence[str] | None = None,
     ) -> None:
         """Report results, in any order, of any points, asked for or not.
@@ -146,9 +149,9 @@ class Optimizer:
         A value of None, NaN or infinity is a failed evaluation: it is recorded, avoided, and ends nothing. Nothing
         changes if any point or value is not valid.
         """
-        if isinstance(points, dict) or not isinstance(points, (list, tuple)):
+        if isinstance(points, Mapping):
             points, values = [points], [values]  # type: ignore[list-item]
-        results = list(values) if isinstance(values, (list, tuple)) or hasattr(values, "__len__") else [values]
+        results: list[Any] = list(values) if hasattr(values, "__len__") else [values]  # type: ignore[arg-type]
         if len(points) != len(results):
             raise ValueError(f"tell: {len(points)} points but {len(results)} values.")
         notes = list(messages) if messages is not None else [""] * len(points)
@@ -224,7 +227,7 @@ class Optimizer:
                 if (fresh or misses > ENUMERABLE) and len(points) < count:
                     seen.add(_key(point))
                     points.append(point)
-        reason = f"point {len(self._seen()) + 1} on of the {self.settings.initial_design} design"
+        reason = f"{count} points of the {self.settings.initial_design} design"
         return points, Telemetry(
             Verdict.DESIGN,
             reason,
@@ -243,9 +246,7 @@ class Optimizer:
         fit_seconds = time.perf_counter() - started
         generator = stream(self.settings.seed, "ask", digest, count)
         order = torch.argsort(data.y, descending=True, stable=True)[:INCUMBENTS]
-        problem = Problem(
-            gp.posterior, get_acquisition(self.settings.acquisition), gp.best, data.x[order], pending
-        )
+        problem = Problem(gp.posterior, get_acquisition(self.settings.acquisition), gp.best, data.x[order], pending)
         budget = self.settings.budget
         if budget.seconds is not None:
             budget = replace(budget, seconds=max(budget.seconds - fit_seconds, 1e-3))
@@ -315,9 +316,7 @@ class Optimizer:
 
     # -- no point twice ---------------------------------------------------------------------------------------------
 
-    def _distinct(
-        self, batch: Tensor, problem: Problem, generator: torch.Generator
-    ) -> tuple[list[Point], int, str]:
+    def _distinct(self, batch: Tensor, problem: Problem, generator: torch.Generator) -> tuple[list[Point], int, str]:
         """Valid points of the batch; one that was evaluated, is pending or stands twice in it is replaced.
 
         With declared noise repeating an evaluation is legitimate, unless it failed.
@@ -343,7 +342,7 @@ class Optimizer:
     def _substitute(
         self, index: int, points: list[Point], taken: set[str], problem: Problem, generator: torch.Generator
     ) -> Point | None:
-        """The unseen point with the best joint acquisition value beside the rest of the batch, or None if there is none."""
+        """The unseen point with the best joint value beside the rest of the batch, or None if there is none."""
         unit = self.space.to_unit([points[index]])
         candidates = [p for p in self._candidates(unit, generator) if _key(p) not in taken]
         if not candidates:

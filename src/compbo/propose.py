@@ -20,8 +20,6 @@ from compbo.surrogate.posterior import with_pending
 from compbo.types import DTYPE, Box, Budget, Draw, Status, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch import Generator, Tensor
 
     from compbo.acquisition.integrands import Acquisition
@@ -101,8 +99,8 @@ class Telemetry:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Telemetry:
         """The inverse of `to_dict`."""
-        lists = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
-        return cls(**{**lists, "verdict": Verdict(data["verdict"])})
+        plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+        return cls(**{**plain, "verdict": Verdict(data["verdict"])})
 
 
 class Proposal(NamedTuple):
@@ -225,7 +223,7 @@ def _choose(objective: Oracle, trace: Trace, x0: Tensor, common: Draw, box: Box)
     points = torch.where(torch.isfinite(points), points, x0.repeat(3, 1, 1))
     values = objective.value(points, common)
     ranked = torch.where(torch.isfinite(values), values, -torch.inf)
-    start, final, best = ranked.split(b)
+    start, final, best = ranked.reshape(3, b)
     end = torch.maximum(torch.maximum(final, best), start)
     top = int(ranked.argmax())
     batch = points[top]

@@ -1,0 +1,95 @@
+"""One evaluation of the objective, wherever it runs: a number, or the reason why there is none.
+
+Worker processes import this file, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Objective = Callable[[dict[str, Any]], Any]
+
+
+class Outcome(NamedTuple):
+    """The value, or None and why."""
+
+    value: float | None
+    message: str = ""
+
+
+def call(objective: Objective, params: dict[str, Any], number: int = 0) -> Outcome:  # noqa: ARG001
+    """The objective at a point; whatever it raises or returns instead of a finite number is a failure with a message.
+
+    number: of the evaluation, so that no scheduler takes two evaluations of one point for the same task.
+    """
+    try:
+        value = objective(dict(params))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - recorded with its message
+        return Outcome(None, describe(error))
+    return as_outcome(value)
+
+
+def as_outcome(value: Any) -> Outcome:
+    """A returned value as a finite number, or the reason why it is none."""
+    if isinstance(value, str | bytes) or not hasattr(value, "__float__"):
+        return Outcome(None, f"returned {_short(value)}, not a number")
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        return Outcome(None, f"returned {_short(value)}, not a number ({describe(error)})")
+    return Outcome(number) if math.isfinite(number) else Outcome(None, f"returned {number}")
+
+
+def describe(error: BaseException) -> str:
+    """Type and first line of an exception."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def _short(value: Any) -> str:
+    text = "None" if value is None else f"{value!r} of type {type(value).__name__}"
+    return text if len(text) <= 120 else f"a value of type {type(value).__name__}"
+
+
+# In a worker process ---------------------------------------------------------------------------------------------------
+
+_installed: list[Objective] = []  # the objective of this worker, sent once
+
+
+def prepare_worker() -> None:
+    """Leave Ctrl-C, which reaches every process of the terminal, to the parent; end when the parent is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def install(payload: bytes) -> tuple[int, str]:
+    """Unpickle the objective in this worker: the worker's process id, and why it could not be done ("" if it could)."""
+    with contextlib.suppress(IndexError):
+        _installed.pop()
+    try:
+        _installed.append(pickle.loads(payload))
+    except Exception as error:  # noqa: BLE001 - reported to the parent
+        return os.getpid(), describe(error)
+    return os.getpid(), ""
+
+
+def call_installed(params: dict[str, Any]) -> Outcome:
+    """`call` of the objective that was installed."""
+    return call(_installed[0], params)

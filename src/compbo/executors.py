@@ -1,0 +1,223 @@
+"""Where evaluations run: in this process, in worker processes of our own, or in any `concurrent.futures.Executor`."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import time
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from compbo.evaluation import Outcome, call, call_installed, describe, install, prepare_worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compbo.evaluation import Objective
+
+TOP_LEVEL = "define it at the top level of a module that can be imported, or pass executor=ThreadPoolExecutor(...)"
+
+
+class Evaluator(Protocol):
+    """Runs evaluations; keys are chosen by the caller."""
+
+    @property
+    def room(self) -> int:
+        """How many more evaluations may be submitted now."""
+        ...
+
+    def submit(self, number: int, params: dict[str, Any]) -> None:
+        """Begin evaluation `number`."""
+        ...
+
+    def finished(self) -> list[tuple[int, Outcome]]:
+        """Wait until something has finished, and return it."""
+        ...
+
+    def close(self) -> None:
+        """Stop; what still runs is abandoned."""
+        ...
+
+
+class InProcess:
+    """One evaluation after the other, in the calling thread."""
+
+    def __init__(self, objective: Objective) -> None:
+        self._objective = objective
+        self._waiting: list[tuple[int, dict[str, Any]]] = []
+
+    @property
+    def room(self) -> int:
+        """One at a time, so that each is stored before the next begins."""
+        return 1 - len(self._waiting)
+
+    def submit(self, number: int, params: dict[str, Any]) -> None:
+        """Keep it until `finished` is called."""
+        self._waiting.append((number, params))
+
+    def finished(self) -> list[tuple[int, Outcome]]:
+        """Evaluate."""
+        number, params = self._waiting.pop()
+        return [(number, call(self._objective, params, number))]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class BrokenWorkersError(RuntimeError):
+    """The executor died and cannot evaluate any more."""
+
+
+class Foreign:
+    """An executor that belongs to the caller: threads, processes, a Dask cluster."""
+
+    def __init__(self, objective: Objective, executor: Executor) -> None:
+        if isinstance(executor, ProcessPoolExecutor):
+            pickled(objective)
+        self._objective = objective
+        self._executor = executor
+        self._running: dict[Future[Outcome], int] = {}
+
+    @property
+    def room(self) -> int:
+        """The executor has a queue of its own."""
+        return 1_000_000
+
+    def submit(self, number: int, params: dict[str, Any]) -> None:
+        """Hand it to the executor."""
+        try:
+            self._running[self._executor.submit(call, self._objective, params, number)] = number
+        except RuntimeError as error:  # BrokenExecutor among them
+            raise BrokenWorkersError(f"the executor takes no more work ({describe(error)})") from error
+
+    def finished(self) -> list[tuple[int, Outcome]]:
+        """Wait for the executor. An error that the objective did not raise is the executor's own."""
+        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+        return [(self._running.pop(future), self._outcome(future)) for future in sorted(done, key=self._running.get)]  # type: ignore[arg-type]
+
+    def _outcome(self, future: Future[Outcome]) -> Outcome:
+        if future.cancelled():
+            raise BrokenWorkersError("the executor cancelled an evaluation")
+        error = future.exception()
+        if isinstance(error, BrokenExecutor):
+            raise BrokenWorkersError(f"a worker of the executor died ({describe(error)})") from error
+        if isinstance(error, pickle.PicklingError) or (error is not None and "pickle" in str(error)):
+            raise ValueError(f"The objective cannot be sent to the executor's workers ({error}): {TOP_LEVEL}.")
+        return Outcome(None, describe(error)) if error is not None else future.result()
+
+    def close(self) -> None:
+        """Cancel what has not begun; the executor stays open."""
+        for future in self._running:
+            future.cancel()
+
+
+@dataclass
+class _Slot:
+    """A pool of one process, so that a death or a time limit touches one evaluation and no other."""
+
+    pool: ProcessPoolExecutor
+    pid: int
+    number: int = -1
+    deadline: float | None = None
+    late: bool = False
+
+    def kill(self) -> None:
+        """End the process at once."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+
+
+class Workers:
+    """Worker processes of our own, started afresh (spawn); one that dies is replaced and its evaluation has failed."""
+
+    def __init__(self, objective: Objective, count: int, timeout: float | None = None) -> None:
+        self._payload = pickled(objective)
+        self._timeout = timeout
+        self._count = count
+        self._idle: list[_Slot] = []
+        self._running: dict[Future[Outcome], _Slot] = {}
+        self._start(count)
+
+    def _start(self, count: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        pools = [ProcessPoolExecutor(1, context, initializer=prepare_worker) for _ in range(count)]
+        for pool, future in [(pool, pool.submit(install, self._payload)) for pool in pools]:
+            try:
+                pid, problem = future.result()
+            except BrokenExecutor as error:
+                raise BrokenWorkersError(
+                    "the worker processes did not start; in a script, call compbo under "
+                    'if __name__ == "__main__": (their own messages are above)'
+                ) from error
+            self._idle.append(_Slot(pool, pid))
+            if problem:
+                self.close()
+                raise ValueError(f"The objective cannot be loaded in a worker process ({problem}): {TOP_LEVEL}.")
+
+    @property
+    def room(self) -> int:
+        """One evaluation per process."""
+        return self._count - len(self._running)
+
+    def submit(self, number: int, params: dict[str, Any]) -> None:
+        """Give it to an idle process; start one in the place of one that died."""
+        if not self._idle:
+            self._start(1)
+        slot = self._idle.pop()
+        slot.number, slot.late = number, False
+        slot.deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        self._running[slot.pool.submit(call_installed, params)] = slot
+
+    def finished(self) -> list[tuple[int, Outcome]]:
+        """Wait for a result, a death or a deadline."""
+        while True:
+            done, _ = wait(self._running, timeout=self._patience(), return_when=FIRST_COMPLETED)
+            if done:
+                return sorted(self._collect(future) for future in done)
+            for slot in self._running.values():
+                if slot.deadline is not None and time.monotonic() >= slot.deadline:
+                    slot.late, slot.deadline = True, None
+                    slot.kill()
+
+    def _patience(self) -> float | None:
+        deadlines = [slot.deadline for slot in self._running.values() if slot.deadline is not None]
+        return max(min(deadlines) - time.monotonic(), 0.0) if deadlines else None
+
+    def _collect(self, future: Future[Outcome]) -> tuple[int, Outcome]:
+        slot = self._running.pop(future)
+        error = future.exception()
+        if error is None:
+            self._idle.append(slot)
+            return slot.number, future.result()
+        slot.kill()
+        slot.pool.shutdown(wait=True, cancel_futures=True)
+        if slot.late:
+            return slot.number, Outcome(None, f"stopped: not finished after {self._timeout:g} s")
+        return slot.number, Outcome(None, f"the worker process died ({describe(error)})")
+
+    def close(self) -> None:
+        """End the processes: idle ones by themselves, busy ones at once."""
+        for slot in self._running.values():
+            slot.kill()
+        _shut([*self._idle, *self._running.values()])
+        self._idle, self._running = [], {}
+
+
+def _shut(slots: Iterable[_Slot]) -> None:
+    for slot in slots:
+        slot.pool.shutdown(wait=True, cancel_futures=True)
+
+
+def pickled(objective: Objective) -> bytes:
+    """The objective for another process, or ValueError with the way out."""
+    try:
+        return pickle.dumps(objective)
+    except Exception as error:  # noqa: BLE001 - pickling runs foreign code, which may raise anything
+        name = getattr(objective, "__qualname__", repr(objective))
+        raise ValueError(
+            f"The objective {name} cannot be sent to worker processes ({describe(error)}): {TOP_LEVEL}."
+        ) from error
