@@ -173,7 +173,7 @@ class OneHot:
             [parameter.index(point[name]) for name, parameter in zip(self.names, self.parameters, strict=True)]
             for point in points
         ]
-        return np.eye(self._choices)[np.array(places, np.intp)].reshape(len(points), len(self.columns))
+        return np.eye(self._choices).take(np.array(places, np.intp), axis=0).reshape(len(points), len(self.columns))
 
     def decode(self, unit: Array) -> list[list[Scalar]]:
         """The choices with the largest coordinates."""
@@ -184,8 +184,8 @@ class OneHot:
 
     def round(self, unit: Array) -> Array:
         """1 for the largest coordinate of each block, 0 elsewhere."""
-        one_hot: Array = np.eye(self._choices)[self._blocks(unit).argmax(-1)]
-        return one_hot.reshape(unit.shape)
+        winners: NDArray[np.intp] = self._blocks(unit).argmax(-1)
+        return np.eye(self._choices).take(winners, axis=0).reshape(unit.shape)
 
 
 def width(parameter: Parameter) -> int:

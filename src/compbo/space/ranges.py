@@ -44,9 +44,10 @@ class Float(Parameter):
         _check_range(self)
         if self.low == self.high:
             return
-        if not math.isfinite(self.high - self.low):
-            raise ValueError(f"the range from {self.low!r} to {self.high!r} is too wide for a double")
-        if np.diff(warp([self.low, self.high], self.scale))[0] <= 0:
+        start, end = warp([self.low, self.high], self.scale).tolist()
+        if not math.isfinite(end - start):
+            raise ValueError(f"the range from {self.low!r} to {self.high!r} is too wide for a {self.scale} scale")
+        if end <= start:
             raise ValueError(f"low {self.low!r} and high {self.high!r} are too close for a {self.scale} scale")
 
     def validate(self, value: Any) -> float:
@@ -122,7 +123,7 @@ def _as_float(value: Any) -> Any:
     try:
         return float(value) + 0.0  # -0.0 becomes 0.0
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _check_range(parameter: Float | Int) -> None:

@@ -52,7 +52,10 @@ class Space:
         if self._dim == 0:
             raise ValueError(f"There is nothing to optimise: {_quoted(checked)} can only take one value.")
         self._codecs = codecs(checked)
-        self._rounding = [(codec, torch.from_numpy(codec.columns)) for codec in self._codecs if codec.discrete]
+        self._rounding = [codec for codec in self._codecs if codec.discrete]
+        self._rounded = torch.zeros(self._dim, dtype=torch.bool)  # which columns
+        for codec in self._rounding:
+            self._rounded[codec.columns] = True
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -111,7 +114,7 @@ class Space:
             raise ValueError("Unit points must be finite.")
         columns: dict[str, list[Scalar]] = {}
         for codec in self._codecs:
-            columns.update(zip(codec.names, codec.decode(unit[:, codec.columns]), strict=True))
+            columns.update(zip(codec.names, codec.decode(unit.take(codec.columns, axis=-1)), strict=True))
         constants = {name: p.levels[0] for name, p in self._parameters.items() if p.is_constant and p.levels}
         return [
             {name: constants[name] if name in constants else columns[name][row] for name in self._parameters}
@@ -124,11 +127,14 @@ class Space:
             raise ValueError(f"Expected unit points of shape (..., {self._dim}), got {tuple(x.shape)}.")
         if not self._rounding:
             return x
-        rounded = x.clone()
-        for codec, columns in self._rounding:
-            block = x.detach()[..., columns].cpu().numpy()
-            rounded[..., columns] = torch.from_numpy(codec.round(block)).to(x)
-        return rounded
+        unit = x.detach().cpu().numpy()
+        snapped = unit.copy()
+        for codec in self._rounding:
+            snapped[..., codec.columns] = codec.round(unit.take(codec.columns, axis=-1))
+        rounded = torch.from_numpy(snapped).to(x.device)
+        return (
+            torch.where(self._rounded.to(x.device), rounded, x) if x.requires_grad else rounded
+        )  # floats keep their gradient
 
     def rounder(self) -> Callable[[Tensor], Tensor] | None:
         """`round_unit`, or None if nothing is ever rounded; can be pickled."""
