@@ -42,8 +42,8 @@ def rprop(
         del x
         agreement = gradient * past.gradient
         turned = agreement < 0
-        past.size.mul_(torch.where(agreement > 0, eta_plus, 1.0)).mul_(torch.where(turned, eta_minus, 1.0))
-        past.size.clamp_(smallest, largest)
+        growth = torch.ones_like(gradient).masked_fill_(agreement > 0, eta_plus).masked_fill_(turned, eta_minus)
+        past.size.mul_(growth).clamp_(smallest, largest)
         past.gradient.copy_(gradient).masked_fill_(turned, 0.0)
         return Move(past.gradient.sign().mul_(past.size), lr(t) / lr(1)), past
 

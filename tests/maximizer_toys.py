@@ -1,0 +1,142 @@
+"""Small objectives with everything written out, for the tests of the maximizers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Generator, Tensor
+
+from compbo.types import DTYPE, Draw, Inner
+
+CENTRE = 0.6
+
+
+class Toy:
+    """v_jk = m(x_j) + s(x_j) z_jk, f(v) = mean_k max_j v_jk; fresh samples, or a pool if `pool` is given.
+
+    m(x) = -|x - 0.6|^2, s(x) = spread + slope |x|^2. `breaks` says which batches have no posterior.
+    """
+
+    needs_level = False
+
+    def __init__(
+        self,
+        q: int,
+        *,
+        K: int = 4,
+        pool: int | None = None,
+        spread: float = 0.1,
+        slope: float = 0.05,
+        breaks: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        self.q, self.K, self.pool, self.spread, self.slope, self.breaks = q, K, pool, spread, slope, breaks
+        self.calls: list[tuple[int, int]] = []  # rows and gradient rows of every evaluation
+        self.points: list[Tensor] = []
+        self.bytes_per_restart = 1
+
+    @property
+    def pool_size(self) -> int:
+        return self.K if self.pool is None else self.pool
+
+    def start(self, generator: Generator) -> None:
+        self.generator = generator
+        self.fixed: Draw | None = None
+        if self.pool is not None:
+            self.z = torch.randn(self.q, self.pool, dtype=DTYPE, generator=generator)
+
+    def draw(self) -> Draw:
+        if self.pool is None:
+            return Draw(torch.randn(self.q, self.K, dtype=DTYPE, generator=self.generator))
+        columns = torch.randperm(self.pool, generator=self.generator)[: self.K]
+        return Draw(self.z[:, columns], columns)
+
+    def expectation_draw(self) -> Draw:
+        return self.draw() if self.pool is None else Draw(self.z, torch.arange(self.pool))
+
+    def fixed_draw(self) -> Draw:
+        if self.fixed is None:
+            self.fixed = self.draw()
+        return self.fixed
+
+    def mean(self, x: Tensor) -> Tensor:
+        return -((x - CENTRE) ** 2).sum(-1, keepdim=True)
+
+    def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
+        rows = len(x) if gradient_rows is None else gradient_rows
+        self.calls.append((len(x), rows))
+        self.points.append(x)
+        failed = torch.zeros(len(x), dtype=torch.bool) if self.breaks is None else self.breaks(x)
+        v = self.mean(x) + (self.spread + self.slope * (x**2).sum(-1, keepdim=True)) * draw.z
+        v = torch.where(failed[:, None, None], torch.nan, v)
+
+        def pullback(c: Tensor) -> Tensor:
+            assert len(c) == rows
+            point = x[:rows]
+            along_mean = c.sum(-1, keepdim=True) * -2 * (point - CENTRE)
+            along_spread = (c * draw.z).sum(-1, keepdim=True) * 2 * self.slope * point
+            return along_mean + along_spread
+
+        return Inner(v, pullback, failed, 0.0)
+
+    def column(self, v: Tensor) -> Tensor:
+        return v.amax(-2)
+
+    def outer(self, v: Tensor) -> Tensor:
+        return self.column(v).mean(-1)
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+        assert level is None or self.needs_level
+        winner = torch.nn.functional.one_hot(zeta.argmax(-2), zeta.shape[-2]).movedim(-1, -2)
+        return winner.to(zeta.dtype) / zeta.shape[-1]
+
+    def bytes_needed(self, restarts: int) -> int:
+        return self.bytes_per_restart * restarts
+
+
+class LogToy(Toy):
+    """f(v) = log mean_k max_j v_jk of positive columns: an outer function that needs the level of all columns."""
+
+    needs_level = True
+
+    def mean(self, x: Tensor) -> Tensor:
+        return 3.0 + super().mean(x)
+
+    def outer(self, v: Tensor) -> Tensor:
+        return super().outer(v).log()
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+        gradient = super().outer_gradient(zeta, level)
+        mean = self.column(zeta).mean(-1) if level is None else level
+        return gradient / mean[:, None, None]
+
+
+class BiasedToy(Toy):
+    """q independent copies of: g(x; w) = x (1 + sigma w), f(y) = y - c y^2 / 2, best at x = 1 / c.
+
+    E[f(g(x; w))] = x - c x^2 (1 + sigma^2) / 2 is best at 1 / (c (1 + sigma^2)): who takes zeta = g(x; w) ends there.
+    """
+
+    sigma, c = 0.8, 2.0
+    optimum = 1 / c
+    biased_optimum = 1 / (c * (1 + sigma**2))
+
+    def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
+        rows = len(x) if gradient_rows is None else gradient_rows
+        factor = 1 + self.sigma * draw.z
+        return Inner(x * factor, lambda c: (c * factor).sum(-1, keepdim=True), torch.zeros(len(x)) > 0, 0.0)
+
+    def column(self, v: Tensor) -> Tensor:
+        return (v - self.c * v**2 / 2).sum(-2)
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+        return (1 - self.c * zeta) / zeta.shape[-1]
+
+
+def starts(restarts: int, q: int, d: int, seed: int = 0) -> Tensor:
+    """Start points (B, q, d) in the unit cube."""
+    return torch.rand(restarts, q, d, dtype=DTYPE, generator=torch.Generator().manual_seed(seed))
+
+
+def seeded(seed: int = 0) -> Generator:
+    return torch.Generator().manual_seed(seed)
