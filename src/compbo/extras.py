@@ -11,7 +11,7 @@ def load_optional(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        top = module.split(".")[0]
-        if (error.name or "").split(".")[0] != top:
+        top = module.partition(".")[0]
+        if (error.name or "").partition(".")[0] != top:
             raise  # the package is there, something it needs is not: its own message is the right one
         raise ModuleNotFoundError(f'{top} is not installed: pip install "compbo[{extra}]"', name=top) from error

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from compbo.space import Space
 
-Params = dict[str, Any]
-
 
 @runtime_checkable
 class Task(Protocol):
@@ -92,11 +90,3 @@ class FunctionTask:
     def generalisation(self, params: Mapping[str, Any]) -> float | None:
         """The loss on held-out data, if there is any."""
         return None if self.held_out is None else float(self.held_out(params))
-
-
-def check_params(task: Task, params: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    """Refuse a point that lacks a parameter of the task or has one too many."""
-    missing, unknown = sorted(set(names) - set(params)), sorted(set(params) - set(names))
-    if missing or unknown:
-        what = f"lacks {', '.join(missing)}" if missing else f"has the unknown parameter {', '.join(unknown)}"
-        raise ValueError(f"Task {task.name}: the point {what}; its parameters are {', '.join(names)}.")

@@ -1,7 +1,7 @@
 """The seven data sets of the tuning tasks, split and scaled as Bayesmark does it.
 
 Bayesmark leaves scikit-learn's own data sets (and so Boston) as they are, and scales what comes from a CSV file (so
-Pima): minus the median, divided by the central 86 % range in units of a standard normal, clipped to +-100. A fifth of the
+Pima): minus the median, over the central 86 % range in units of a standard normal, clipped to +-100. A fifth of the
 rows, chosen by one fixed shuffle, is held out and only used for the generalisation loss.
 """
 
@@ -18,6 +18,8 @@ from compbo.extras import load_optional
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Target = NDArray[np.float64] | NDArray[np.int64]
 
 REGRESSION = ("boston", "diabetes")
 CLASSIFICATION = ("pima", "breast", "digits", "iris", "wine")
@@ -40,13 +42,13 @@ class Data(NamedTuple):
     """Rows to tune on and rows held out."""
 
     x: NDArray[np.float64]
-    y: NDArray[np.float64] | NDArray[np.int64]
+    y: Target
     x_held_out: NDArray[np.float64]
-    y_held_out: NDArray[np.float64] | NDArray[np.int64]
+    y_held_out: Target
 
 
 def robust_standardize(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns minus their median, over their central 86 % range: N(0, 1) in, N(0, 1) out; constant ones only centred."""
+    """Columns minus their median, over their central 86 % range: N(0, 1) stays N(0, 1); constants are only centred."""
     low, high = 0.5 * (1 - _CENTRAL_RANGE), 0.5 * (1 + _CENTRAL_RANGE)
     width = np.quantile(x, high, axis=0) - np.quantile(x, low, axis=0)
     width = np.where(width == 0, 1.0, width)
@@ -59,7 +61,7 @@ def _shipped(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return table[:, :-1], table[:, -1]
 
 
-def load_rows(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64] | NDArray[np.int64]]:
+def load_rows(name: str) -> tuple[NDArray[np.float64], Target]:
     """Features and target of a data set, before the split."""
     if name == "boston":
         return _shipped("boston")
@@ -67,7 +69,8 @@ def load_rows(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64] | NDA
         x, y = _shipped("pima")
         return np.clip(robust_standardize(x), -_CLIP, _CLIP), y.astype(np.int64)
     x, y = getattr(load_optional("sklearn.datasets", "study"), _LOADERS[name])(return_X_y=True)
-    return np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64 if name in REGRESSION else np.int64)
+    target: Target = np.asarray(y, np.float64) if name in REGRESSION else np.asarray(y, np.int64)
+    return np.asarray(x, np.float64), target
 
 
 @lru_cache(maxsize=len(DATASETS))

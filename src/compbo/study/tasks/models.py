@@ -6,9 +6,9 @@ Bayesmark was written for scikit-learn 0.20. What has changed since, and what is
   intercept. Standardising divides by norm / sqrt(n); with the penalty multiplied by sqrt(n) (Lasso: |w|) or n (Ridge:
   w^2) the fit is the same one.
 - `penalty=` of LogisticRegression is `l1_ratio=`; `multi_class="ovr"` is OneVsRestClassifier around liblinear.
-- `probability=` of SVC is Platt's sigmoid on 5-fold decision values, CalibratedClassifierCV without an ensemble. Only the
-  `nll` tasks need it; for `acc` the class is the machine's own, as SVC.predict always was. With more than two classes
-  the sigmoids are one against the rest, where libsvm's were one against one.
+- `probability=` of SVC is Platt's sigmoid on 5-fold decision values: CalibratedClassifierCV without an ensemble. Only
+  the `nll` tasks need it; for `acc` the class is the machine's own, as SVC.predict always was. With more than two
+  classes the sigmoids are one against the rest, where libsvm's were one against one.
 - AdaBoostClassifier knows SAMME only; SAMME.R, the default of those days, is gone.
 """
 
@@ -58,11 +58,17 @@ def _seeded(module: str, name: str, **fixed: Any) -> Build:
 
 
 def _svc(params: Mapping[str, Any], to: Setting) -> Estimator:
-    machine = _sklearn("svm", "SVC")(kernel="rbf", **params)
+    machine = _sklearn("svm", "SVC")(kernel="rbf", random_state=to.random_state, **params)
     if to.metric != "nll":
         return machine
     folds = _sklearn("model_selection", "StratifiedKFold")(5, shuffle=True, random_state=to.random_state)
     return _sklearn("calibration", "CalibratedClassifierCV")(machine, method="sigmoid", cv=folds, ensemble=False)
+
+
+def _svr(params: Mapping[str, Any], to: Setting) -> Estimator:
+    machine = _sklearn("svm", "SVR")(kernel="rbf", **params)
+    machine.random_state = to.random_state  # no argument of SVR, but without it the fit draws from NumPy's global one
+    return machine
 
 
 def _logistic(l1_ratio: float) -> Build:
@@ -80,11 +86,12 @@ def _normalizable(name: str, penalty_factor: Callable[[int], float], **fixed: An
 
     def build(params: Mapping[str, Any], to: Setting) -> Estimator:
         rest = {key: value for key, value in params.items() if key != "normalize"}
-        if not (params["normalize"] and params["fit_intercept"]):
-            return _sklearn("linear_model", name)(**rest, **fixed)
-        rest["alpha"] *= penalty_factor(to.rows)
-        scaler = _sklearn("preprocessing", "StandardScaler")()
-        return _sklearn("pipeline", "make_pipeline")(scaler, _sklearn("linear_model", name)(**rest, **fixed))
+        normalize = params["normalize"] and params["fit_intercept"]
+        if normalize:
+            rest["alpha"] *= penalty_factor(to.rows)
+        model = _sklearn("linear_model", name)(**rest, **fixed, random_state=to.random_state)
+        scaler = _sklearn("preprocessing", "StandardScaler")
+        return _sklearn("pipeline", "make_pipeline")(scaler(), model) if normalize else model
 
     return build
 
@@ -119,9 +126,7 @@ _MLP_ADAM = Space(
         "epsilon": Float(1e-9, 1e-6, scale="log"),
     }
 )
-_MLP_SGD = Space(
-    {**_MLP, "power_t": Float(0.1, 0.9, scale="logit"), "momentum": Float(0.001, 0.999, scale="logit")}
-)
+_MLP_SGD = Space({**_MLP, "power_t": Float(0.1, 0.9, scale="logit"), "momentum": Float(0.001, 0.999, scale="logit")})
 _ADA = Space({"n_estimators": Int(10, 100), "learning_rate": Float(1e-4, 1e1, scale="log")})
 _LOGISTIC = Space({"C": Float(1e-2, 1e2, scale="log"), "intercept_scaling": Float(1e-2, 1e2, scale="log")})
 
@@ -157,7 +162,7 @@ REGRESSORS: dict[str, Model] = {
     "dt": Model(_TREE, _seeded("tree", "DecisionTreeRegressor"), noisy=True),
     "rf": Model(_TREE, _seeded("ensemble", "RandomForestRegressor", n_estimators=10), noisy=True),
     "knn": Model(_KNN, _plain("neighbors", "KNeighborsRegressor"), noisy=False),
-    "svm": Model(_SVM, _plain("svm", "SVR", kernel="rbf"), noisy=False),
+    "svm": Model(_SVM, _svr, noisy=False),
     "linear": Model(_penalised(1e-4), _normalizable("Ridge", float, solver="auto"), noisy=False),
     "lasso": Model(_penalised(1e-5, positive=Bool()), _normalizable("Lasso", math.sqrt), noisy=False),
     "ada": Model(_ADA, _seeded("ensemble", "AdaBoostRegressor"), noisy=True),

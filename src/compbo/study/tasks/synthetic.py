@@ -21,7 +21,6 @@ import torch
 
 from compbo.seeds import numpy_stream
 from compbo.space import Float, Space
-from compbo.study.tasks.base import check_params
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
@@ -59,10 +58,15 @@ _SPEC = re.compile(rf"({'|'.join(FUNCTIONS)})-(\d+)(-shifted)?(?:-noise([0-9.eE+
 
 
 @lru_cache(maxsize=64)
-def _function(name: str, dimension: int) -> Any:
+def _function(name: str, dimension: int, wide: bool = False) -> Any:
+    """BoTorch's function; wide: defined wherever a shift can lead, a width of the box beyond its sides."""
     from botorch import test_functions
 
-    return getattr(test_functions, FUNCTIONS[name].botorch)(dim=dimension)
+    make = getattr(test_functions, FUNCTIONS[name].botorch)
+    if not wide:
+        return make(dim=dimension)
+    lower, upper = _function(name, dimension).bounds
+    return make(dim=dimension, bounds=torch.stack([2 * lower - upper, 2 * upper - lower]).T.tolist())
 
 
 @dataclass(frozen=True)
@@ -123,10 +127,6 @@ class SyntheticTask:
         return Space({f"x{i + 1}": Float(lower[i], upper[i]) for i in range(self.dimension)})
 
     @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(f"x{i + 1}" for i in range(self.dimension))
-
-    @cached_property
     def _plain_minimizer(self) -> Tensor:
         if self.function == "styblinski-tang":
             return torch.full((self.dimension,), _STYBLINSKI_TANG_X, dtype=DTYPE)
@@ -139,25 +139,28 @@ class SyntheticTask:
             return torch.zeros(self.dimension, dtype=DTYPE)
         lower, upper = _function(self.function, self.dimension).bounds
         place = torch.from_numpy(numpy_stream(0, "shift", self.function, self.dimension).random(self.dimension))
-        return lower + (upper - lower) * place - self._plain_minimizer
+        shift: Tensor = lower + (upper - lower) * place - self._plain_minimizer
+        return shift
 
     @property
     def minimizer(self) -> dict[str, float]:
         """x*, a point where f is smallest."""
-        return dict(zip(self._names, (self._plain_minimizer + self._shift).tolist(), strict=True))
+        return dict(zip(self.space.names, (self._plain_minimizer + self._shift).tolist(), strict=True))
+
+    def _coordinates(self, params: Mapping[str, Any]) -> list[float]:
+        return list(self.space.validate(params).values())
 
     def true_value(self, params: Mapping[str, Any]) -> float:
         """f without noise: what regrets are made of."""
-        check_params(self, params, self._names)
-        x = torch.tensor([float(params[name]) for name in self._names], dtype=DTYPE)
-        return float(_function(self.function, self.dimension).evaluate_true(x - self._shift))
+        x = torch.tensor(self._coordinates(params), dtype=DTYPE)
+        return float(_function(self.function, self.dimension, wide=self.shifted).evaluate_true(x - self._shift))
 
     def evaluate(self, params: Mapping[str, Any]) -> float:
         """f, plus noise that depends on the seed and the point only."""
         value = self.true_value(params)
         if not self.noise:
             return value
-        point = [float(params[name]) for name in self._names]
+        point = self._coordinates(params)
         return value + self.noise * float(numpy_stream(self.seed, "noise", self.name, point).standard_normal())
 
     def generalisation(self, params: Mapping[str, Any]) -> None:  # noqa: ARG002

@@ -1,8 +1,8 @@
 """Hyperparameter tuning as a task: nine models, seven data sets, four metrics, with Bayesmark's definitions.
 
 The loss is the mean over five folds of a fixed split; the generalisation loss is that of one fit on all the rows that
-are tuned on, measured on the fifth that was held out. In Bayesmark a fit draws its random numbers from the clock; here they
-come from the task's seed and the point, so the loss is as rough as there but the same at every call.
+are tuned on, measured on the fifth that was held out. In Bayesmark a fit draws its random numbers from the clock;
+here they come from the task's seed and the point, so the loss is as rough as there but the same at every call.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from compbo.seeds import derive_seed
-from compbo.study.tasks.base import check_params
 from compbo.study.tasks.datasets import CLASSIFICATION, DATASETS, REGRESSION, folds, load_split
 from compbo.study.tasks.models import CLASSIFIERS, MODELS, REGRESSORS, Model, Setting
 from compbo.study.tasks.stored import stored_reference
@@ -141,17 +140,16 @@ class TuningTask:
     def _fit_and_measure(
         self, params: Mapping[str, Any], x: Array, y: Array, x_test: Array, y_test: Array, purpose: tuple[object, ...]
     ) -> float:
-        check_params(self, params, tuple(self.space.names))
-        point = [[key, float(params[key])] for key in sorted(params)]
+        point = self.space.validate(params)
         random_state = derive_seed(self.seed, self.name, *purpose, point) % 2**32
-        estimator = self._model.build(params, Setting(random_state, len(y), self.metric))
+        estimator = self._model.build(point, Setting(random_state, len(y), self.metric))
         with warnings.catch_warnings(), threadpool_limits(1), np.errstate(all="ignore"):
             # Odd corners of a search space do not converge or overflow; what counts is the loss.
             warnings.simplefilter("ignore", UserWarning)
             warnings.simplefilter("ignore", RuntimeWarning)
             loss = METRICS[self.metric](estimator.fit(x, y), x_test, y_test)
         if not np.isfinite(loss):
-            raise ValueError(f"Task {self.name}: the loss is {loss} at {dict(params)}.")
+            raise ValueError(f"Task {self.name}: the loss is {loss} at {point}.")
         return loss
 
 
@@ -160,4 +158,5 @@ def parse_tuning(spec: str, seed: int = 0) -> TuningTask | None:
     parts = spec.rsplit("-", 2)
     if len(parts) != 3 or parts[0] not in MODELS:
         return None
-    return TuningTask(*parts, seed=seed)
+    model, data, metric = parts
+    return TuningTask(model, data, metric, seed)

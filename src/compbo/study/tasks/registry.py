@@ -1,0 +1,68 @@
+"""Tasks by name: the built-in ones by their spec, your own by `module:object`."""
+
+from __future__ import annotations
+
+import importlib
+
+from compbo.study.tasks.base import Task
+from compbo.study.tasks.datasets import DATASETS
+from compbo.study.tasks.models import MODELS
+from compbo.study.tasks.synthetic import DIMENSIONS, FUNCTIONS, SyntheticTask, parse_synthetic
+from compbo.study.tasks.tuning import TuningTask, metrics_of, parse_tuning
+
+FAMILIES = ("synthetic", "shifted", "tuning")
+
+
+def list_tasks(family: str | None = None) -> list[str]:
+    """The specs of the built-in tasks, of one family or of all.
+
+    The synthetic ones are listed at the paper's dimensions; `get_task` takes any dimension, and a noise.
+    """
+    if family is None:
+        return [name for each in FAMILIES for name in list_tasks(each)]
+    if family == "tuning":
+        return [TuningTask(model, data, m).name for data in DATASETS for m in metrics_of(data) for model in MODELS]
+    if family in ("synthetic", "shifted"):
+        return [SyntheticTask(f, d, shifted=family == "shifted").name for f in FUNCTIONS for d in DIMENSIONS]
+    raise ValueError(f"No family of tasks {family!r}; there are {', '.join(FAMILIES)}.")
+
+
+def get_task(spec: str, seed: int = 0) -> Task:
+    """The task of a spec: `levy-16`, `ackley-40-shifted-noise0.1`, `rf-boston-mse` or `package.module:object`.
+
+    seed: of the task's noise. The object behind `module:object` is a task, or a function of the seed that returns one.
+    """
+    if ":" in spec:
+        return _own_task(spec, seed)
+    task = parse_synthetic(spec, seed) or parse_tuning(spec, seed)
+    if task is None:
+        raise ValueError(
+            f"No task {spec!r}. Synthetic: FUNCTION-DIMENSION[-shifted][-noiseSTD] with {', '.join(FUNCTIONS)}; "
+            f"tuning: MODEL-DATA-METRIC with {', '.join(MODELS)} and {', '.join(DATASETS)}; your own: module:object."
+        )
+    return task
+
+
+def _own_task(spec: str, seed: int) -> Task:
+    module_name, _, path = spec.partition(":")
+    if not module_name or not path:
+        raise ValueError(f"Task {spec!r}: write module:object, for instance mypackage.tasks:furnace.")
+    try:
+        found: object = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module_name + ".").startswith(error.name + "."):
+            raise  # the module is there; what is missing is something that it imports
+        raise ValueError(f"Task {spec!r}: there is no module {error.name!r} on Python's path.") from error
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise ValueError(f"Task {spec!r}: {module_name} has no {path!r}.")
+        found = getattr(found, name)
+    if not isinstance(found, Task) and callable(found):
+        found = found(seed)
+    if isinstance(found, type) or not isinstance(found, Task):
+        kind = type(found).__name__
+        raise ValueError(
+            f"Task {spec!r}: {path} is of type {kind}, neither a task nor a function of the seed that returns one; "
+            f"compbo.study.tasks.FunctionTask makes a task of a space and a function."
+        )
+    return found
