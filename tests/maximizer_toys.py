@@ -122,7 +122,6 @@ class BiasedToy(Toy):
     biased_optimum = 1 / (c * (1 + sigma**2))
 
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
-        rows = len(x) if gradient_rows is None else gradient_rows
         factor = 1 + self.sigma * draw.z
         return Inner(x * factor, lambda c: (c * factor).sum(-1, keepdim=True), torch.zeros(len(x)) > 0, 0.0)
 
