@@ -34,7 +34,7 @@ def call(objective: Objective, params: dict[str, Any], number: int = 0) -> Outco
     """
     try:
         value = objective(dict(params))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - recorded with its message
+    except (Exception, SystemExit) as error:  # recorded with its message
         return Outcome(None, describe(error))
     return as_outcome(value)
 
@@ -61,7 +61,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 120 else f"a value of type {type(value).__name__}"
 
 
-# In a worker process ---------------------------------------------------------------------------------------------------
+# In a worker process ------------------------------------------------------------------------------------------------
 
 _installed: list[Objective] = []  # the objective of this worker, sent once
 
@@ -85,7 +85,7 @@ def install(payload: bytes) -> tuple[int, str]:
         _installed.pop()
     try:
         _installed.append(pickle.loads(payload))
-    except Exception as error:  # noqa: BLE001 - reported to the parent
+    except Exception as error:  # reported to the parent
         return os.getpid(), describe(error)
     return os.getpid(), ""
 

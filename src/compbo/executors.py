@@ -34,8 +34,8 @@ class Evaluator(Protocol):
         """Begin evaluation `number`."""
         ...
 
-    def finished(self) -> list[tuple[int, Outcome]]:
-        """Wait until something has finished, and return it."""
+    def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
+        """What has finished; with `block`, wait until something has."""
         ...
 
     def close(self) -> None:
@@ -59,8 +59,10 @@ class InProcess:
         """Keep it until `finished` is called."""
         self._waiting.append((number, params))
 
-    def finished(self) -> list[tuple[int, Outcome]]:
+    def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
         """Evaluate."""
+        if not block:
+            return []
         number, params = self._waiting.pop()
         return [(number, call(self._objective, params, number))]
 
@@ -94,9 +96,9 @@ class Foreign:
         except RuntimeError as error:  # BrokenExecutor among them
             raise BrokenWorkersError(f"the executor takes no more work ({describe(error)})") from error
 
-    def finished(self) -> list[tuple[int, Outcome]]:
+    def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
         """Wait for the executor. An error that the objective did not raise is the executor's own."""
-        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+        done, _ = wait(self._running, timeout=None if block else 0.0, return_when=FIRST_COMPLETED)
         return [(self._running.pop(future), self._outcome(future)) for future in sorted(done, key=self._running.get)]  # type: ignore[arg-type]
 
     def _outcome(self, future: Future[Outcome]) -> Outcome:
@@ -172,11 +174,12 @@ class Workers:
         slot.deadline = None if self._timeout is None else time.monotonic() + self._timeout
         self._running[slot.pool.submit(call_installed, params)] = slot
 
-    def finished(self) -> list[tuple[int, Outcome]]:
+    def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
         """Wait for a result, a death or a deadline."""
         while True:
-            done, _ = wait(self._running, timeout=self._patience(), return_when=FIRST_COMPLETED)
-            if done:
+            patience = self._patience() if block else 0.0
+            done, _ = wait(self._running, timeout=patience, return_when=FIRST_COMPLETED)
+            if done or not block:
                 return sorted(self._collect(future) for future in done)
             for slot in self._running.values():
                 if slot.deadline is not None and time.monotonic() >= slot.deadline:
@@ -216,7 +219,7 @@ def pickled(objective: Objective) -> bytes:
     """The objective for another process, or ValueError with the way out."""
     try:
         return pickle.dumps(objective)
-    except Exception as error:  # noqa: BLE001 - pickling runs foreign code, which may raise anything
+    except Exception as error:  # pickling runs foreign code, which may raise anything
         name = getattr(objective, "__qualname__", repr(objective))
         raise ValueError(
             f"The objective {name} cannot be sent to worker processes ({describe(error)}): {TOP_LEVEL}."

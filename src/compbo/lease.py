@@ -1,0 +1,107 @@
+"""One process at a time on a stored run: the second one is told who has it.
+
+The holder leaves its host, process and a heartbeat as an attribute of the study. On the same host a holder that no
+longer lives is replaced at once; a holder elsewhere is believed to live until its heartbeat is a minute old.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from optuna.storages import BaseStorage
+
+KEY = "compbo:lease"
+BEAT_SECONDS = 15.0
+STALE_SECONDS = 60.0
+
+log = logging.getLogger(__name__)
+
+
+class InUseError(RuntimeError):
+    """Another process works on this run."""
+
+
+class Lease:
+    """Exclusive use of a study, from `acquire` to `release`."""
+
+    def __init__(self, storage: BaseStorage, study_id: int) -> None:
+        self._storage = storage
+        self._study_id = study_id
+        self._token = uuid.uuid4().hex
+        self._released = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def acquire(self) -> None:
+        """Take the run, or raise InUseError."""
+        holder = self._holder()
+        if holder and _lives(holder):
+            raise InUseError(
+                f"This run is in use by process {holder['pid']} on {holder['host']}. Wait until it ends, or give this "
+                f"run another study name. (If that process is dead, try again in {STALE_SECONDS:.0f} seconds.)"
+            )
+        self._beat()
+        self._thread = threading.Thread(target=self._keep_beating, name="compbo lease", daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Raise InUseError if another process took the run: nothing more may be written."""
+        holder = self._holder()
+        if holder.get("token") != self._token:
+            raise InUseError(
+                f"Process {holder.get('pid')} on {holder.get('host')} took over this run; this one stops here."
+            )
+
+    def release(self) -> None:
+        """Leave the run to whoever comes next."""
+        if self._thread is None:
+            return
+        self._released.set()
+        self._thread.join()
+        self._thread = None
+        if self._holder().get("token") == self._token:
+            self._storage.set_study_system_attr(self._study_id, KEY, {})
+
+    def _holder(self) -> dict[str, Any]:
+        return dict(self._storage.get_study_system_attrs(self._study_id).get(KEY) or {})
+
+    def _beat(self) -> None:
+        pid = os.getpid()
+        mine: dict[str, Any] = {"token": self._token, "host": socket.gethostname(), "pid": pid, "born": _born(pid)}
+        self._storage.set_study_system_attr(self._study_id, KEY, {**mine, "beat": time.time()})
+
+    def _keep_beating(self) -> None:
+        while not self._released.wait(BEAT_SECONDS):
+            try:
+                if self._holder().get("token") != self._token:
+                    return
+                self._beat()
+            except Exception as error:  # the database may be away for a while; the run itself will tell
+                log.warning("The heartbeat of the run could not be written: %s", error)
+
+
+def _lives(holder: dict[str, Any]) -> bool:
+    if holder["host"] == socket.gethostname() and os.name == "posix":
+        try:
+            os.kill(holder["pid"], 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True  # somebody else's process
+        return bool(holder["born"] == _born(holder["pid"]))
+    return time.time() - float(holder["beat"]) < STALE_SECONDS
+
+
+def _born(pid: int) -> str:
+    """When the process began, where /proc tells: a number may be given to a new process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""

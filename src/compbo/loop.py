@@ -1,0 +1,252 @@
+"""The loop of a run: ask, store, evaluate, store, tell; and what is left of it in the end."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from compbo.executors import BrokenWorkersError, Foreign, InProcess, Workers
+from compbo.history import COMPLETE, FAIL, RUNNING, Record, to_frame
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from compbo.evaluation import Objective, Outcome
+    from compbo.executors import Evaluator
+    from compbo.optimizer import Evaluation, Optimizer
+    from compbo.progress import Progress
+    from compbo.propose import Telemetry
+    from compbo.storage import StoredRun
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What a run found."""
+
+    optimizer: Optimizer
+    records: tuple[Record, ...]
+
+    @property
+    def best(self) -> Record | None:
+        """The best evaluation, the first asked for among equals; None if all failed."""
+        sign = 1.0 if self.optimizer.settings.direction == "minimize" else -1.0
+        done = [record for record in self.records if record.value is not None]
+        return min(done, key=lambda record: sign * (record.value or 0.0), default=None)
+
+    @property
+    def best_params(self) -> dict[str, Any] | None:
+        """The parameters of the best evaluation; None if all failed."""
+        return None if self.best is None else self.best.params
+
+    @property
+    def best_value(self) -> float | None:
+        """The value of the best evaluation; None if all failed."""
+        return None if self.best is None else self.best.value
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """One row per evaluation: number, state, value, the parameters, message."""
+        return to_frame(self.records, self.optimizer.space.names)
+
+    @property
+    def telemetry(self) -> list[Telemetry]:
+        """What every ask looked like, its verdict first of all."""
+        return self.optimizer.telemetry
+
+    def report(self, path: str | os.PathLike[str], title: str = "compbo run") -> None:
+        """Write the run as one HTML page."""
+        from compbo.report import write_report
+
+        write_report(self.optimizer, path, title=title)
+
+    def __repr__(self) -> str:
+        failed = sum(record.state == FAIL for record in self.records)
+        return (
+            f"Result(best_value={self.best_value!r}, best_params={self.best_params!r}, "
+            f"evaluations={len(self.records)}, failed={failed})"
+        )
+
+
+class RunError(RuntimeError):
+    """The run could not go on. What was evaluated is stored, and in `result`."""
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class TooManyFailuresError(RunError):
+    """More evaluations failed than `max_failures` allows."""
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C. What was evaluated is stored, and in `result`."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__("the run was interrupted")
+        self.result = result
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a run is carried out: what may differ when it is resumed."""
+
+    evaluations: int
+    executor: Executor | None = None
+    workers: int | None = None
+    asynchronous: bool = False
+    timeout: float | None = None
+    max_failures: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be carried out, before anything is evaluated."""
+        _whole("evaluations", self.evaluations, 1)
+        if self.workers is not None:
+            _whole("workers", self.workers, 1)
+        if self.max_failures is not None:
+            _whole("max_failures", self.max_failures, 0)
+        if self.executor is not None and self.workers is not None:
+            raise ValueError("Pass executor or workers, not both: workers makes a process pool of its own.")
+        if self.executor is not None and not isinstance(self.executor, Executor):
+            raise ValueError(
+                f"executor must be a concurrent.futures.Executor, got {type(self.executor).__name__} "
+                "(of a Dask client, pass client.get_executor())."
+            )
+        if self.asynchronous and self.executor is None and self.workers is None:
+            raise ValueError("asynchronous needs workers or an executor to evaluate on.")
+        if self.timeout is not None and self.workers is None:
+            raise ValueError("timeout needs workers: only an evaluation in a process of its own can be stopped.")
+        if self.timeout is not None and not self.timeout > 0:
+            raise ValueError(f"timeout must be a positive number of seconds, got {self.timeout}.")
+
+    def evaluator(self, objective: Objective) -> Evaluator:
+        """Where evaluations run."""
+        if self.executor is not None:
+            return Foreign(objective, self.executor)
+        if self.workers is not None:
+            return Workers(objective, self.workers, self.timeout)
+        return InProcess(objective)
+
+
+def _whole(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.")
+
+
+class Run:
+    """The state of a run: numbers of the evaluations that wait, that run, and the records of all."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        plan: Plan,
+        evaluator: Evaluator,
+        store: StoredRun,
+        progress: Progress,
+        callback: Callable[[Optimizer], None] | None,
+    ) -> None:
+        self.optimizer, self.plan, self.evaluator, self.store = optimizer, plan, evaluator, store
+        self.progress, self.callback = progress, callback
+        self.records: dict[int, Record] = {}
+        self.waiting: deque[int] = deque()
+        self.running: set[int] = set()
+
+    @property
+    def result(self) -> Result:
+        """What there is so far."""
+        return Result(self.optimizer, tuple(self.records[number] for number in sorted(self.records)))
+
+    @property
+    def finished(self) -> int:
+        """How many evaluations have ended."""
+        return len(self.records) - len(self.waiting) - len(self.running)
+
+    def complete(self) -> Result:
+        """Resume or begin, and go on to the end."""
+        try:
+            self._resume()
+            while self._step():
+                pass
+        except KeyboardInterrupt as interrupt:
+            self._collect(block=False)
+            raise RunInterrupted(self.result) from interrupt
+        except BrokenWorkersError as error:
+            raise RunError(f"The run stopped: {error}. What was evaluated is kept.", self.result) from error
+        finally:
+            self.evaluator.close()
+            self.progress.close()
+            self.store.close()
+        return self.result
+
+    def _resume(self) -> None:
+        records = self.store.restore(self.optimizer)
+        self.records = {record.number: record for record in records}
+        self.waiting.extend(record.number for record in records if record.state == RUNNING)
+        self.progress.start(records, self._best_value())
+        self._check_failures()
+
+    def _step(self) -> bool:
+        """Ask if it is time, submit what fits, record what has finished; whether there is more to do."""
+        self._refill()
+        while self.waiting and self.evaluator.room > 0 and self.finished + len(self.running) < self.plan.evaluations:
+            number = self.waiting.popleft()
+            self.running.add(number)
+            self.evaluator.submit(number, self.records[number].params)
+        if not self.running:
+            return False
+        self._collect(block=True)
+        return True
+
+    def _refill(self) -> None:
+        batch = self.optimizer.settings.batch_size
+        if self.plan.asynchronous:
+            while len(self.waiting) + len(self.running) < batch and len(self.records) < self.plan.evaluations:
+                self._ask(1)
+        elif not self.waiting and not self.running and len(self.records) < self.plan.evaluations:
+            self._ask(min(batch, self.plan.evaluations - len(self.records)))
+
+    def _ask(self, count: int) -> None:
+        started = time.perf_counter()
+        points = self.optimizer.ask(count)
+        seconds = time.perf_counter() - started
+        for number, point in zip(self.store.add(points, self.optimizer.telemetry[-1]), points, strict=True):
+            self.records[number] = Record(number, RUNNING, None, point)
+            self.waiting.append(number)
+        self.progress.asked(self.optimizer.telemetry[-1], seconds)
+
+    def _collect(self, *, block: bool) -> None:
+        for number, outcome in self.evaluator.finished(block=block):
+            self._finish(number, outcome)
+        self._check_failures()
+
+    def _finish(self, number: int, outcome: Outcome) -> None:
+        """Store first: what is not stored has not happened."""
+        self.store.finish(number, outcome)
+        self.running.discard(number)
+        state = FAIL if outcome.value is None else COMPLETE
+        record = self.records[number]._replace(state=state, value=outcome.value, message=outcome.message)
+        self.records[number] = record
+        self.optimizer.tell([record.params], [record.value], [record.message])
+        self.progress.evaluated(record, self._best_value())
+        if self.callback is not None:
+            self.callback(self.optimizer)
+
+    def _best_value(self) -> float | None:
+        best: Evaluation | None = self.optimizer.best
+        return None if best is None else best.value
+
+    def _check_failures(self) -> None:
+        limit = self.plan.max_failures
+        failed = [record for record in self.records.values() if record.state == FAIL]
+        if limit is not None and len(failed) > limit:
+            raise TooManyFailuresError(
+                f"{len(failed)} evaluations failed, more than max_failures={limit}; the last one: "
+                f"{failed[-1].message or 'no message'}",
+                self.result,
+            )

@@ -1,0 +1,83 @@
+"""What a run shows while it goes on: log lines always, a progress bar where somebody watches."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+    from compbo.history import Record
+    from compbo.propose import Telemetry
+
+log = logging.getLogger("compbo")
+
+
+class Progress:
+    """The bar (evaluations, best value, time per ask, last verdict) and the log."""
+
+    def __init__(self, total: int, *, show: bool | None = None) -> None:
+        """show: None means only if stderr is a terminal."""
+        self._total = total
+        self._failures = 0
+        self._best: float | None = None
+        self._ask = "…"
+        self._bar: RichProgress | None = None
+        self._task: Any = None
+        self._show = sys.stderr.isatty() if show is None else show
+
+    def start(self, records: list[Record], best: float | None) -> None:
+        """Begin, perhaps with evaluations of an earlier session."""
+        done = sum(record.state != "RUNNING" for record in records)
+        self._failures = sum(record.state == "FAIL" for record in records)
+        self._best = best
+        if records:
+            again = len(records) - done
+            log.info("resuming: %d evaluations are there, %d are evaluated again", done, again)
+        if self._show:
+            self._bar = _bar()
+            self._task = self._bar.add_task("", total=self._total, completed=done, state=self._state())
+            self._bar.start()
+
+    def asked(self, telemetry: Telemetry, seconds: float) -> None:
+        """A batch was suggested."""
+        self._ask = f"ask {seconds:.2g} s, {telemetry.verdict}"
+        log.info(
+            "asked for %d points in %.2f s: %s (%s)", telemetry.points, seconds, telemetry.verdict, telemetry.reason
+        )
+        self._refresh(0)
+
+    def evaluated(self, record: Record, best: float | None) -> None:
+        """An evaluation has ended."""
+        self._best = best
+        if record.value is None:
+            self._failures += 1
+            level = logging.WARNING if self._failures == 1 else logging.INFO  # one warning is enough
+            log.log(level, "evaluation %d failed: %s", record.number, record.message)
+        else:
+            log.info("evaluation %d: %r (best %r)", record.number, record.value, best)
+        self._refresh(1)
+
+    def close(self) -> None:
+        """Leave the last state on the screen."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _refresh(self, advance: int) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, advance=advance, state=self._state(), refresh=True)
+
+    def _state(self) -> str:
+        best = "no value yet" if self._best is None else f"best [bold]{self._best:.6g}[/]"
+        failed = f"  [red]{self._failures} failed[/]" if self._failures else ""
+        return f"{best}  {self._ask}{failed}"
+
+
+def _bar() -> RichProgress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True), redirect_stdout=False)

@@ -1,0 +1,283 @@
+"""A run in an Optuna storage: one study, one trial per evaluation, so that Optuna's own tools can open it.
+
+A point is a RUNNING trial from the moment it is suggested; its end is committed before the next step. The first trial
+of every ask carries the telemetry and the rest of its batch, written in one transaction: a batch is there as a whole
+or not at all, wherever the program was killed. Long texts are cut into pieces that every database takes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from compbo.connect import connect, quiet_optuna
+from compbo.history import COMPLETE, FAIL, RUNNING, Record
+from compbo.lease import Lease
+from compbo.optimizer import Evaluation, Optimizer, Settings
+from compbo.propose import Telemetry
+from compbo.space import Space
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from optuna.storages import BaseStorage
+    from optuna.trial import FrozenTrial
+
+    from compbo.evaluation import Outcome
+
+SPACE, SETTINGS, ASK, VERSION = "compbo:space", "compbo:settings", "compbo:ask", "compbo:version"
+MESSAGE, VERDICT = "message", "verdict"  # user attributes: the dashboard shows them
+PIECE = 2000  # characters; some databases end at 2048
+
+
+def pack(key: str, data: Any) -> dict[str, str]:
+    """Data as JSON text in pieces: attributes key:0, key:1, ..."""
+    text = json.dumps(data, separators=(",", ":"))
+    return {f"{key}:{i}": text[i * PIECE : (i + 1) * PIECE] for i in range(-(-len(text) // PIECE))}
+
+
+def unpack(key: str, attributes: dict[str, Any]) -> Any:
+    """The inverse of `pack`; None if there is nothing."""
+    pieces: list[str] = []
+    while (piece := attributes.get(f"{key}:{len(pieces)}")) is not None:
+        pieces.append(piece)
+    return json.loads("".join(pieces)) if pieces else None
+
+
+class StoredRun:
+    """The study of one run, open for writing."""
+
+    def __init__(self, storage: BaseStorage, study_id: int, space: Space) -> None:
+        self._storage = storage
+        self._study_id = study_id
+        self._distributions = space.to_optuna()
+        self._trial_ids: dict[int, int] = {}
+        self.lease = Lease(storage, study_id)
+
+    @classmethod
+    def open(
+        cls, storage: str | os.PathLike[str] | BaseStorage | None, name: str, space: Space, settings: Settings
+    ) -> StoredRun:
+        """A new run, or the one that is there if it was made with the same space and settings."""
+        backend = connect(storage)
+        study_id = _find_or_create(backend, name, settings.direction)
+        run = cls(backend, study_id, space)
+        run.lease.acquire()
+        try:
+            _sign(backend, study_id, name, space, settings)
+            run.complete_last_ask()
+        except BaseException:
+            run.close()
+            raise
+        return run
+
+    def records(self) -> list[Record]:
+        """All evaluations in the order of asking."""
+        trials = self._storage.get_all_trials(self._study_id, deepcopy=False)
+        self._trial_ids = {trial.number: trial._trial_id for trial in trials}
+        return _records(trials)
+
+    def restore(self, optimizer: Optimizer) -> list[Record]:
+        """Give a fresh optimizer what is stored; the records."""
+        records = self.records()
+        _restore(optimizer, records, self._storage.get_all_trials(self._study_id, deepcopy=False))
+        return records
+
+    def add(self, points: Sequence[dict[str, Any]], telemetry: Telemetry) -> list[int]:
+        """Store one ask; the numbers of its evaluations."""
+        self.lease.check()
+        leader = pack(ASK, {"telemetry": telemetry.to_dict(), "rest": list(points[1:])})
+        return [self._create(point, telemetry.verdict, {} if i else leader) for i, point in enumerate(points)]
+
+    def complete_last_ask(self) -> None:
+        """Create what is missing of a batch that was being stored when the program was killed."""
+        trials = self._storage.get_all_trials(self._study_id, deepcopy=False)
+        leader = next((trial for trial in reversed(trials) if f"{ASK}:0" in trial.system_attrs), None)
+        if leader is not None:
+            ask = unpack(ASK, leader.system_attrs)
+            for point in ask["rest"][len(trials) - leader.number - 1 :]:
+                self._create(point, ask["telemetry"]["verdict"], {})
+
+    def finish(self, number: int, outcome: Outcome) -> None:
+        """Commit the end of an evaluation."""
+        from optuna.trial import TrialState
+
+        self.lease.check()
+        trial_id = self._trial_ids[number]
+        if outcome.value is None:
+            self._storage.set_trial_user_attr(trial_id, MESSAGE, outcome.message[:PIECE])
+            self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
+        else:
+            self._storage.set_trial_state_values(trial_id, TrialState.COMPLETE, [outcome.value])
+
+    def copy_to(self, url: str, name: str) -> None:
+        """The whole study in another storage."""
+        import optuna
+
+        with quiet_optuna():
+            own = self._storage.get_study_name_from_id(self._study_id)
+            optuna.copy_study(from_study_name=own, from_storage=self._storage, to_storage=url, to_study_name=name)
+
+    def close(self) -> None:
+        """Let others use the run."""
+        self.lease.release()
+        self._storage.remove_session()
+
+    def _create(self, point: dict[str, Any], verdict: str, attributes: dict[str, str]) -> int:
+        from optuna.trial import TrialState, create_trial
+
+        trial = create_trial(
+            state=TrialState.RUNNING,
+            params=point,
+            distributions=self._distributions,
+            user_attrs={VERDICT: str(verdict)},
+            system_attrs=attributes,
+        )
+        trial_id = self._storage.create_new_trial(self._study_id, template_trial=trial)
+        number = self._storage.get_trial_number_from_id(trial_id)
+        self._trial_ids[number] = trial_id
+        return number
+
+
+# Reading ------------------------------------------------------------------------------------------------------------
+
+
+def load_optimizer(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> Optimizer:
+    """The optimizer of a stored run, finished or not, with its evaluations, pending points and telemetry.
+
+    source: a file (SQLite or an Optuna journal), a storage URL or a storage. study_name: needed if there are several.
+    A study that another program wrote with Optuna is read too: the parameters that all its trials share are the space.
+    """
+    storage, study_id = _open_study(source, study_name)
+    trials = storage.get_all_trials(study_id, deepcopy=False)
+    attributes = storage.get_study_system_attrs(study_id)
+    if VERSION in attributes:
+        optimizer = Optimizer(Space.from_dict(unpack(SPACE, attributes)))
+        optimizer.settings = Settings.from_dict(unpack(SETTINGS, attributes))
+    else:
+        optimizer = Optimizer(_shared_space(trials), direction=storage.get_study_directions(study_id)[0].name.lower())
+    _restore(optimizer, _records(trials), trials)
+    return optimizer
+
+
+def load_records(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> list[Record]:
+    """All evaluations of a stored run, or of any Optuna study with one objective, in the order of asking."""
+    storage, study_id = _open_study(source, study_name)
+    return _records(storage.get_all_trials(study_id, deepcopy=False))
+
+
+def _open_study(source: str | os.PathLike[str] | BaseStorage, study_name: str | None) -> tuple[BaseStorage, int]:
+    storage = connect(source, existing=True)
+    studies = {study.study_name: study for study in storage.get_all_studies()}
+    if not studies:
+        raise ValueError(f"{source}: there is no run in this storage.")
+    listed = ", ".join(f'"{name}"' for name in studies)
+    if study_name is None and len(studies) > 1:
+        raise ValueError(f"{source} holds several runs ({listed}): choose one by its study name.")
+    if study_name is not None and study_name not in studies:
+        raise ValueError(f'{source} has no run called "{study_name}"; it has {listed}.')
+    study = studies[study_name] if study_name is not None else next(iter(studies.values()))
+    if len(study.directions) != 1:
+        raise ValueError(f'Study "{study.study_name}" has {len(study.directions)} objectives; compbo reads one.')
+    return storage, study._study_id
+
+
+def _records(trials: Sequence[FrozenTrial]) -> list[Record]:
+    """Trials that wait for a program to take them are left out; a pruned one has failed."""
+    records = []
+    for trial in trials:
+        match trial.state.name:
+            case "COMPLETE":
+                records.append(Record(trial.number, COMPLETE, trial.value, trial.params))
+            case "RUNNING":
+                records.append(Record(trial.number, RUNNING, None, trial.params))
+            case "FAIL" | "PRUNED" as state:
+                message = str(trial.user_attrs.get(MESSAGE, "pruned" if state == "PRUNED" else ""))
+                records.append(Record(trial.number, FAIL, None, trial.params, message))
+    return records
+
+
+def _restore(optimizer: Optimizer, records: Sequence[Record], trials: Sequence[FrozenTrial]) -> None:
+    names = optimizer.space.names
+    points = [optimizer.space.validate({k: v for k, v in r.params.items() if k in names}) for r in records]
+    for record, point in zip(records, points, strict=True):
+        if record.state == RUNNING:
+            optimizer.pending.append(point)
+        else:
+            optimizer.evaluations.append(Evaluation(point, record.value, record.message))
+    asks = [unpack(ASK, trial.system_attrs) for trial in trials]
+    optimizer.telemetry = [Telemetry.from_dict(ask["telemetry"]) for ask in asks if ask is not None]
+
+
+def _shared_space(trials: Sequence[FrozenTrial]) -> Space:
+    from optuna.search_space import intersection_search_space
+
+    shared = intersection_search_space(list(trials), include_pruned=True)
+    if not shared:
+        raise ValueError("The trials of this study have no parameter with one definition in common.")
+    return Space.from_optuna(shared)
+
+
+# Beginning or resuming -------------------------------------------------------------------------------------------
+
+
+def _find_or_create(storage: BaseStorage, name: str, direction: str) -> int:
+    from optuna.exceptions import DuplicatedStudyError
+    from optuna.study import StudyDirection
+
+    wanted = StudyDirection[direction.upper()]
+    with quiet_optuna():
+        try:
+            return storage.create_new_study([wanted], name)
+        except DuplicatedStudyError:
+            study_id = storage.get_study_id_from_name(name)
+    stored = [d.name.lower() for d in storage.get_study_directions(study_id)]
+    if stored != [direction]:
+        raise ValueError(
+            f'Study "{name}" is there with direction {" and ".join(stored)}, this run would {direction}: '
+            "choose another study_name."
+        )
+    return study_id
+
+
+def _sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings: Settings) -> None:
+    """Write space and settings into a new study; in one that is there, check that they are the same."""
+    attributes = storage.get_study_system_attrs(study_id)
+    if VERSION in attributes:
+        _check_same(name, attributes, space, settings)
+        return
+    if storage.get_n_trials(study_id) > 0:
+        raise ValueError(f'Study "{name}" was not written by compbo: choose another study_name for this run.')
+    from compbo import __version__
+
+    packed = {**pack(SPACE, space.to_dict()), **pack(SETTINGS, settings.to_dict()), VERSION: __version__}
+    for key, value in packed.items():  # the version last: it says that the rest is there
+        storage.set_study_system_attr(study_id, key, value)
+
+
+def _check_same(name: str, attributes: dict[str, Any], space: Space, settings: Settings) -> None:
+    """ValueError that names what a run and the stored one do not share."""
+    stored, given = unpack(SETTINGS, attributes), json.loads(json.dumps(settings.to_dict()))
+    found = _differences(stored, given)
+    stored_space, given_space = unpack(SPACE, attributes), json.loads(json.dumps(space.to_dict()))
+    if list(stored_space) != list(given_space):
+        found.append(f"the parameters (stored {', '.join(stored_space)}; given {', '.join(given_space)})")
+    else:
+        found += _differences(stored_space, given_space)
+    if found:
+        raise ValueError(
+            f'Study "{name}" was begun differently: {"; ".join(found)}. Give the same to resume it, '
+            "or choose another study_name to begin anew."
+        )
+
+
+def _differences(stored: dict[str, Any], given: dict[str, Any], prefix: str = "") -> list[str]:
+    found: list[str] = []
+    for key in dict.fromkeys([*stored, *given]):
+        old, new = stored.get(key), given.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            found += _differences(old, new, f"{prefix}{key}.")
+        elif old != new:
+            found.append(f"{prefix}{key} (stored {old!r}, given {new!r})")
+    return found
