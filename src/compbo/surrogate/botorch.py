@@ -43,7 +43,8 @@ class _Piece(NamedTuple):
         """Gradient in the first `rows` batches of the chunk."""
         rows = self.rows
         cotangents = dmean, factor_to_covariance_cotangent(self.factor[:rows], dfactor)
-        moments = self.mean[:rows], self.covariance[:rows]
+        with torch.enable_grad():  # the slices belong to the graph, wherever the caller stands
+            moments = self.mean[:rows], self.covariance[:rows]
         (gradient,) = torch.autograd.grad(moments, self.points, cotangents, retain_graph=True)
         return gradient[:rows]
 
