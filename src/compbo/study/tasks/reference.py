@@ -67,15 +67,16 @@ def append(path: Path, entry: Entry) -> None:
 
 
 def search(task: Task, evaluations: int, done: dict[int, Entry], path: Path, seconds: float) -> dict[int, Entry]:
-    """Random search up to `evaluations` points; given up if the first three take longer than `seconds` each."""
-    entries, start, fresh = dict(done), time.perf_counter(), 0
+    """Random search up to `evaluations` points; given up if each of the first three takes longer than `seconds`."""
+    entries, took = dict(done), list[float]()
     for number in range(evaluations):
         if number in entries:
             continue
+        start = time.perf_counter()
         entries[number] = measure(task, number)
+        took.append(time.perf_counter() - start)
         append(path, entries[number])
-        fresh += 1
-        if fresh == 3 and (time.perf_counter() - start) / 3 > seconds:
+        if len(took) == 3 and min(took) > seconds:
             log.info("%s: more than %g s per evaluation, left out", task.name, seconds)
             break
     return entries
