@@ -1,0 +1,247 @@
+"""The trackers: what they converge to, how fast, and what a step costs."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from compbo.maximizers import CATALOGUE, Ascent
+from compbo.maximizers.ascend import ascend
+from compbo.maximizers.rules import sga
+from compbo.maximizers.schedules import constant
+from compbo.maximizers.trackers import Blend, FreshMemory, Memory, extrapolated, smoothed
+from compbo.types import DTYPE, Box, Budget, Draw
+from maximizer_toys import LogToy, Toy, seeded, starts
+
+TRACKED = [name for name, entry in CATALOGUE.items() if entry.tracker != "none"]
+FADING = [name for name in TRACKED if CATALOGUE[name].tracker == "smoothed" or name == "ASCGA"]  # b_t -> 0
+X = starts(1, 2, 2, seed=4)
+
+
+def tracker_of(name: str):
+    entry = CATALOGUE[name]
+    solver = entry.solver(**entry.defaults)
+    assert isinstance(solver, Ascent)
+    return solver.tracker
+
+
+def frozen_run(name: str, toy: Toy, steps: int, seed: int, wrong: float):
+    """zeta (steps, q, M) of a tracker while x stands still, and what it estimates; zeta_0 is off by `wrong`."""
+    tracker = tracker_of(name)
+    toy.start(seeded(seed))
+    first = toy.expectation_draw()
+    mean, spread = toy.mean(X), toy.spread + toy.slope * (X**2).sum(-1, keepdim=True)
+    truth = mean + spread * first.z
+    memory = Memory(truth + wrong, toy) if toy.pool else FreshMemory(truth + wrong)
+    path = []
+    for t in range(1, steps + 1):
+        draw = toy.draw()
+        v = mean + spread * draw.z
+        query = None if tracker.query is None else v  # u = x while x stands still
+        zeta = memory.update(tracker.blend(t, memory.pool_size / draw.size), draw, v, query)
+        path.append((memory.read(first) if toy.pool else zeta)[0].clone())
+    return torch.stack(path), (truth if toy.pool else mean)[0]
+
+
+@pytest.mark.parametrize("name", TRACKED)
+def test_the_query_of_a_point_that_stands_still_is_that_point(name):
+    query = tracker_of(name).query
+    assert query is None or torch.allclose(query(3, X, X), X, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("pooled", [True, False], ids=["pool", "fresh"])
+@pytest.mark.parametrize("name", TRACKED)
+def test_frozen_x_gives_the_expectation(name, pooled):
+    """Time averages over independent runs: within 4 standard errors of v_m (pool), of E_z[v] (fresh), every column."""
+    toy = Toy(2, K=4, pool=8 if pooled else None, spread=0.5)
+    steps, burn_in, runs = 240, 160, 16
+    errors = []
+    for seed in range(runs):
+        path, target = frozen_run(name, toy, steps, seed, wrong=0.2)
+        errors.append((path[burn_in:] - target).mean(0))
+    error = torch.stack(errors)
+    standard_error = error.std(0) / math.sqrt(runs)
+    assert (error.mean(0).abs() <= 4 * standard_error + 1e-9).all()
+
+
+@pytest.mark.parametrize("pooled", [True, False], ids=["pool", "fresh"])
+@pytest.mark.parametrize("name", FADING)
+def test_distance_shrinks_as_the_schedule_says(name, pooled):
+    """The variance of zeta is of the order of b_t: t^-1/2 of SCGA means a distance of t^-1/4."""
+    toy = Toy(2, K=4, pool=8 if pooled else None, spread=0.5)
+    beta = {"smoothed": 0.5, "extrapolated": 4 / 7}[CATALOGUE[name].tracker] if "NASA" not in name else 0.6
+    early, late = 15, 900
+    squares = {early: [], late: []}
+    for seed in range(8):
+        path, target = frozen_run(name, toy, late + 10, seed, wrong=0.0)
+        for t, found in squares.items():
+            found.append(((path[t - 10 : t + 10] - target) ** 2).mean())
+    distance = {t: float(torch.stack(found).mean().sqrt()) for t, found in squares.items()}
+    expected = (late / early) ** (beta / 2)
+    assert distance[early] / distance[late] > 0.6 * expected
+
+
+@pytest.mark.parametrize("name", ["SOX", "MSVR"])
+def test_selective_trackers_are_exact_where_the_columns_have_no_noise(name):
+    path, truth = frozen_run(name, Toy(2, K=4, pool=8, spread=0.5), 200, 0, wrong=0.3)
+    assert torch.allclose(path[-1], truth, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["SCSC", "SCSC-Adam", "MSVR"])
+def test_corrected_trackers_follow_a_moving_point_at_once(name):
+    """With all columns drawn and x moving, g(x_{t+1}) - g(x_t) carries zeta along: no lag, unlike smoothing."""
+    tracker, lagging = tracker_of(name), smoothed(constant(0.3))
+    toy = Toy(2, K=8, pool=8)
+    toy.start(seeded())
+    everything = toy.expectation_draw()
+    x = starts(1, 2, 2)
+    start = toy.inner(x, everything, 0).v
+    memory, slow = Memory(start, toy), Memory(start, toy)
+    for t in range(1, 30):
+        x_next = x + 0.02
+        draw = toy.draw()
+        v, before = toy.inner(x_next, draw, 0).v, toy.inner(tracker.query(t, x, x_next), draw, 0).v
+        memory.update(tracker.blend(t, 1.0), draw, v, before)
+        slow.update(lagging.blend(t, 1.0), draw, v, None)
+        x = x_next
+    truth = toy.inner(x, everything, 0).v
+    assert torch.allclose(memory.read(everything), truth, atol=1e-10)
+    assert (slow.read(everything) - truth).abs().max() > 1e-2
+
+
+def test_extrapolation_is_exact_for_a_linear_map():
+    """g(u) with u = (1-1/b) x + x'/b makes (1-b) g(x) + b g(u) = g(x'): no lag where g is linear."""
+    tracker = extrapolated(constant(0.3))
+    x, x_next = starts(1, 1, 3, seed=1), starts(1, 1, 3, seed=2)
+    u = tracker.query(1, x, x_next)
+    assert torch.allclose(0.7 * x + 0.3 * u, x_next, atol=1e-14)
+
+
+# The memory. ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(
+    blends=st.lists(
+        st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(-2, 2), st.floats(-2, 2)), min_size=1, max_size=25
+    ),
+    seed=st.integers(0, 1000),
+)
+def test_memory_equals_a_dense_zeta(blends, seed):
+    """Scalar decay, folding and drawn columns against zeta as one dense tensor, resets (decay 0) included."""
+    generator = seeded(seed)
+    toy = LogToy(2, K=3, pool=7)
+    zeta = 1 + torch.rand(2, 2, 7, dtype=DTYPE, generator=generator)
+    memory = Memory(zeta, toy)
+    dense = zeta.clone()
+    for numbers in blends:
+        columns = torch.randperm(7, generator=generator)[:3]
+        v, u = torch.rand(2, 2, 2, 3, dtype=DTYPE, generator=generator)
+        blend = Blend(*numbers)
+        returned = memory.update(blend, Draw(torch.zeros(2, 3), columns), v, u)
+        dense = blend.decay * dense
+        dense[..., columns] = blend.keep * dense[..., columns] + blend.at_x * v + blend.at_query * u
+        assert torch.allclose(returned, dense[..., columns], rtol=1e-9, atol=1e-12)
+    everything = Draw(torch.zeros(2, 7), torch.arange(7))
+    assert torch.allclose(memory.read(everything), dense, rtol=1e-9, atol=1e-12)
+    assert torch.allclose(memory.level(), dense.amax(-2).mean(-1), rtol=1e-9, atol=1e-10)
+
+
+def test_a_thousand_strong_decays_do_not_overflow():
+    toy = LogToy(2, K=3, pool=7)
+    memory = Memory(torch.ones(1, 2, 7, dtype=DTYPE), toy)
+    draw = Draw(torch.zeros(2, 3), torch.tensor([0, 2, 4]))
+    for _ in range(1000):
+        zeta = memory.update(Blend(0.001, 1.0, 1.0), draw, torch.ones(1, 2, 3, dtype=DTYPE), None)
+    assert torch.allclose(zeta, torch.full_like(zeta, 1 / 0.999))
+    assert torch.allclose(memory.level(), torch.full((1,), 3 / 0.999 / 7, dtype=DTYPE))
+
+
+def test_a_pool_needs_draws_that_name_their_columns():
+    memory = Memory(torch.ones(1, 2, 7, dtype=DTYPE), Toy(2, K=3, pool=7))
+    with pytest.raises(ValueError, match="columns"):
+        memory.read(Draw(torch.zeros(2, 3)))
+
+
+# What a step costs. -----------------------------------------------------------------------------------------------
+
+VIEWS = ("permute", "view", "expand", "slice", "select", "unsqueeze", "detach", "transpose", "alias", "t.default")
+
+
+class Touched(TorchDispatchMode):
+    """Counts the elements that operations read or write; gathers and scatters count what they move."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = str(func)
+        if "index_select" in name:
+            self.elements += result.numel()
+        elif "index_copy" in name:
+            self.elements += args[3].numel()
+        elif not any(view in name for view in VIEWS):
+            tensors = [a for a in args if isinstance(a, torch.Tensor)]
+            results = [r for r in (result if isinstance(result, tuple) else (result,)) if isinstance(r, torch.Tensor)]
+            self.elements += sum(tensor.numel() for tensor in [*tensors, *results])
+        return result
+
+
+class CheapDraws(Toy):
+    """Minibatches drawn without looking at the whole pool."""
+
+    def draw(self) -> Draw:
+        columns = torch.arange(self.K) + torch.randint(self.pool - self.K, (1,), generator=self.generator)
+        return Draw(self.z.index_select(1, columns), columns)
+
+
+def elements_of_steps(name: str, pool: int, steps: int) -> int:
+    """Elements that `steps` steps touch, the start (which looks at the pool once) taken out."""
+    counts = []
+    for count in (2, 2 + steps):
+        with Touched() as touched:
+            entry = CATALOGUE[name]
+            entry.solver(**entry.defaults)(
+                CheapDraws(2, K=4, pool=pool),
+                starts(3, 2, 2),
+                budget=Budget(count),
+                box=Box.unit(2),
+                generator=seeded(),
+            )
+        counts.append(touched.elements)
+    return counts[1] - counts[0]
+
+
+@pytest.mark.parametrize("name", [name for name in TRACKED if CATALOGUE[name].form == "Comp"])
+def test_a_step_costs_the_same_whatever_the_pool(name):
+    small, large = elements_of_steps(name, 64, 10), elements_of_steps(name, 64 * 256, 10)
+    assert 0 < large <= 1.05 * small  # the number of times a best point is stored may differ
+
+
+def test_the_count_would_notice_a_dense_decay():
+    zeta = torch.ones(1000)
+    with Touched() as touched:
+        zeta.mul_(0.5)
+    assert touched.elements >= 1000
+
+
+def test_ascend_takes_any_rule_and_tracker():
+    """The two are orthogonal: a rule of one name under the tracker of another."""
+    for name in TRACKED:
+        trace = ascend(
+            Toy(2, pool=12),
+            sga(constant(0.1)),
+            tracker_of(name),
+            starts(2, 2, 2),
+            budget=Budget(5),
+            box=Box.unit(2),
+            generator=seeded(),
+        )
+        assert torch.isfinite(trace.final_value).all()
