@@ -27,6 +27,9 @@ Q, B, T, K, RAW = 16, 32, 64, 128, 1024
 SIZES = ((6, 60), (16, 100), (40, 250), (120, 515))
 
 
+Row = dict[str, Any]  # column -> number or text
+
+
 class Timing(NamedTuple):
     """Median seconds and the quartiles around it."""
 
@@ -80,13 +83,17 @@ def data(d: int, n: int) -> tuple[Tensor, Tensor]:
     centre = 0.2 + 0.6 * torch.rand(d, dtype=DTYPE, generator=generator)
     x = torch.rand(n, d, dtype=DTYPE, generator=generator)
     x[n // 2 :] = (centre + 0.15 * torch.randn(n - n // 2, d, dtype=DTYPE, generator=generator)).clamp_(0, 1)
+    return x, levy(x, centre)
+
+
+def levy(x: Tensor, centre: Tensor) -> Tensor:
+    """Minus the Levy function on [-10, 10]^d seen from the unit cube, its optimum moved to `centre`."""
     w = 1.0 + 20.0 * (x - centre) / 4.0
-    levy = (
+    return -(
         torch.sin(torch.pi * w[:, 0]) ** 2
         + ((w[:, :-1] - 1) ** 2 * (1 + 10 * torch.sin(torch.pi * w[:, :-1] + 1) ** 2)).sum(-1)
         + (w[:, -1] - 1) ** 2 * (1 + torch.sin(2 * torch.pi * w[:, -1]) ** 2)
     )
-    return x, -levy
 
 
 def work(d: int, n: int) -> Work:

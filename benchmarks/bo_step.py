@@ -1,0 +1,81 @@
+"""(e) A whole BO step, fit and maximise, on the trajectory of a real run and at the four sizes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from benchmarks.common import B, Q, RAW, Row, T, Work, alternate, levy
+from benchmarks.gp_fit import botorch_fit
+from benchmarks.maximisation import theirs as botorch_maximise
+from compbo.acquisition.integrands import UCB
+from compbo.propose import Problem, StartPolicy, propose
+from compbo.seeds import stream
+from compbo.surrogate.gp import GP, fit_gp
+from compbo.types import DTYPE, Budget
+
+TITLE = "A whole BO step: fit and maximise (UCB, q = 16)"
+NOTE = (
+    "BoTorch: `fit_gpytorch_mll`, then `optimize_acqf` with `gen_candidates_torch` (Adam), the same restarts, steps "
+    "and samples. Rows `n = ...` follow one run of compbo on a shifted Levy function in 16 dimensions. Goal: 5 times."
+)
+TRAJECTORY = (20, 67, 131, 259, 515)
+STARTS = StartPolicy(raw_batches=RAW, restarts=B, around_incumbents=0.0)
+
+
+def maximise(gp: GP, maximizer: str, seed: int, steps: int = T) -> Tensor:
+    d = gp.train_x.shape[1]
+    problem = Problem(gp.posterior, UCB(), gp.best, incumbents=torch.empty(0, d, dtype=DTYPE))
+    return propose(
+        problem,
+        Q,
+        maximizer=maximizer,
+        hyperparameters={},
+        generator=stream(seed, "step"),
+        budget=Budget(steps=steps),
+        starts=STARTS,
+    ).batch
+
+
+def trajectory(d: int = 16, length: int = 515) -> tuple[Tensor, Tensor]:
+    """The points and values of a run from three uniform points, 16 at a time."""
+    generator = stream(0, "trajectory")
+    centre = 0.2 + 0.6 * torch.rand(d, dtype=DTYPE, generator=generator)
+    x = torch.rand(3, d, dtype=DTYPE, generator=generator)
+    y = levy(x, centre)
+    while len(y) < length:
+        batch = maximise(fit_gp(x, y, generator=generator), "Adam-ERM", len(y), steps=16)
+        x, y = torch.cat([x, batch]), torch.cat([y, levy(batch, centre)])
+    return x[:length], y[:length]
+
+
+def compare(name: str, w: Work, x: Tensor, y: Tensor, repeats: int) -> Row:
+    def ours(maximizer: str) -> None:
+        maximise(fit_gp(x, y, generator=stream(0, "fit")), maximizer, len(y))
+
+    def theirs() -> None:
+        botorch_fit(w, None)
+        botorch_maximise(w, "Adam", [])()
+
+    adam, cadam, peer = alternate(
+        lambda: ours("Adam-ERM"), lambda: ours("CAdam-ME"), theirs, repeats=repeats, warmup=1
+    )
+    return {
+        "step": name,
+        "Adam-ERM s": adam.median,
+        "CAdam-ME s": cadam.median,
+        "BoTorch s": peer.median,
+        "Adam-ERM times faster": peer.median / adam.median,
+        "CAdam-ME times faster": peer.median / cadam.median,
+    }
+
+
+def run(works: list[Work], repeats: int = 3) -> list[Row]:
+    rows = [compare(w.name, w, w.gp.train_x, w.gp.train_y, repeats) for w in works]
+    x, y = trajectory()
+    for n in TRAJECTORY:
+        gp = fit_gp(x[:n], y[:n], generator=stream(0, "fit"))
+        w = Work(16, n, gp, x[:0], x[:0])
+        rows.append(compare(f"run, n = {n}", w, x[:n], y[:n], repeats))
+    return rows
+
