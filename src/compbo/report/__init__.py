@@ -1,1 +1,5 @@
-"""One static HTML page about a run."""
+"""One static HTML page from a finished or running job."""
+
+from compbo.report.page import render_report, write_report
+
+__all__ = ["render_report", "write_report"]

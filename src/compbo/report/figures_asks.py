@@ -1,0 +1,215 @@
+"""Charts of the asks: how well was the acquisition function maximised, and what did it cost?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from compbo.propose import Verdict
+from compbo.report.labels import number, text, wrapped
+
+if TYPE_CHECKING:
+    from compbo.report.data import Ask
+    from compbo.report.figures import Figure
+
+
+class Reading(NamedTuple):
+    """How a verdict looks, what it means and what to do about it."""
+
+    colour: str
+    symbol: str
+    meaning: str
+    advice: str
+
+
+READINGS: dict[Verdict, Reading] = {
+    Verdict.CONVERGED: Reading(
+        "green",
+        "circle",
+        "No small step away from the chosen batch improves it: the acquisition function was maximised.",
+        "Nothing to do.",
+    ),
+    Verdict.CLIMBING: Reading(
+        "orange",
+        "triangle-up",
+        "The ascent was stopped before it reached the top; one more step would still have gained.",
+        "Once in a while is harmless. If it is frequent, allow more steps or seconds with budget=Budget(steps=...), "
+        "or choose another maximizer.",
+    ),
+    Verdict.FLAT: Reading(
+        "purple",
+        "square",
+        "The acquisition function had no slope: to the model, no batch was better than another.",
+        "Check that the objective's values differ. With EI or PI, use LogEI or UCB, which keep a slope where "
+        "improvement is unlikely.",
+    ),
+    Verdict.DEGRADED: Reading(
+        "vermillion",
+        "x",
+        "The maximisation could not be carried out, and the best of the raw start batches was proposed instead.",
+        "Read the reason in the table of asks: raise the memory budget, declare the noise of the objective, or look "
+        "for huge or repeated values.",
+    ),
+    Verdict.DESIGN: Reading(
+        "grey",
+        "diamond",
+        "There was no model yet: the points come from the initial design, which spreads over the space.",
+        "Nothing to do.",
+    ),
+}
+
+_SECONDS = (
+    ("fit_seconds", "Fit the model", "$blue"),
+    ("start_seconds", "Choose start points", "$orange"),
+    ("maximise_seconds", "Maximise", "$green"),
+)
+
+
+def verdicts(asks: list[Ask]) -> Figure:
+    """One mark per ask, in the row of its verdict."""
+    rows = list(READINGS)
+    places = {str(verdict): len(rows) - 1 - i for i, verdict in enumerate(rows)}
+    readings = [READINGS[Verdict(ask["verdict"])] for ask in asks]
+    trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [ask["number"] for ask in asks],
+        "y": [places[ask["verdict"]] for ask in asks],
+        "marker": {
+            "color": [f"${reading.colour}" for reading in readings],
+            "symbol": [reading.symbol for reading in readings],
+            "size": 10 if len(asks) <= 100 else 6,
+        },
+        "hovertext": [f"Ask {ask['number']}: {text(ask['verdict'])}<br>{wrapped(ask['reason'])}" for ask in asks],
+        "hoverinfo": "text",
+    }
+    counts = {verdict: sum(ask["verdict"] == verdict for ask in asks) for verdict in rows}
+    layout = {
+        "xaxis": _ask_axis(asks),
+        "yaxis": {
+            "tickvals": [places[str(verdict)] for verdict in rows],
+            "ticktext": [f"{verdict} ({counts[verdict]})" for verdict in rows],
+            "tickfont": {"size": 12, "color": "$ink"},
+            "range": [-0.6, len(rows) - 0.4],
+            "fixedrange": True,
+            "ticks": "",
+        },
+        "showlegend": False,
+    }
+    return {"data": [trace], "layout": layout}
+
+
+def restarts(asks: list[Ask]) -> Figure:
+    """Range and median of the restarts' values before and after the ascent, and the batch that was chosen."""
+    data = [
+        _ranges(asks, "start", "Restarts at the start", "$grey", -0.14),
+        _ranges(asks, "end", "Restarts at the end", "$blue", 0.14),
+    ]
+    chosen = [ask for ask in asks if ask["value"] is not None]
+    data.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "Chosen batch",
+            "x": [ask["number"] for ask in chosen],
+            "y": [ask["value"] for ask in chosen],
+            "marker": {"color": "$vermillion", "symbol": "diamond", "size": 7},
+            "hovertext": [
+                f"Ask {ask['number']}: chosen batch<br>{number(ask['value'])} ± {number(ask['error'], 2)}"
+                for ask in chosen
+            ],
+            "hoverinfo": "text",
+        }
+    )
+    return {"data": data, "layout": {"xaxis": _ask_axis(asks), "yaxis": _acquisition_axis(asks, "Acquisition value")}}
+
+
+def _ranges(asks: list[Ask], which: str, title: str, colour: str, shift: float) -> Figure:
+    shown = [(ask["number"], ask["start"] if which == "start" else ask["end"]) for ask in asks]
+    kept = [
+        (n, r["low"], r["median"], r["high"], r["count"])
+        for n, r in shown
+        if r["low"] is not None and r["median"] is not None and r["high"] is not None
+    ]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": title,
+        "x": [n + shift for n, *_ in kept],
+        "y": [middle for _, _, middle, _, _ in kept],
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [high - middle for _, _, middle, high, _ in kept],
+            "arrayminus": [middle - low for _, low, middle, _, _ in kept],
+            "color": colour,
+            "thickness": 2,
+            "width": 0,
+        },
+        "marker": {"color": colour, "size": 5, "symbol": "line-ew-open", "line": {"width": 2}},
+        "hovertext": [
+            f"Ask {n}: {count} {title[0].lower()}{title[1:]}<br>"
+            f"{number(low, 4)} to {number(high, 4)}, median {number(middle, 4)}"
+            for n, low, middle, high, count in kept
+        ],
+        "hoverinfo": "text",
+    }
+
+
+def gains(asks: list[Ask]) -> Figure:
+    """What the ascent gained over the best raw batch, beside the Monte-Carlo error of the value."""
+    shown = [ask for ask in asks if ask["gain"] is not None]
+    numbers = [ask["number"] for ask in shown]
+    bars = {
+        "type": "bar",
+        "name": "Gain over the best raw batch",
+        "x": numbers,
+        "y": [ask["gain"] for ask in shown],
+        "marker": {"color": "$blue"},
+        "hovertext": [
+            f"Ask {ask['number']}<br>gain {number(ask['gain'], 4)}<br>error {number(ask['error'], 2)}" for ask in shown
+        ],
+        "hoverinfo": "text",
+    }
+    errors = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "Monte-Carlo error (1 σ)",
+        "x": numbers,
+        "y": [ask["error"] for ask in shown],
+        "marker": {"color": "$vermillion", "symbol": "line-ew-open", "size": 10, "line": {"width": 2}},
+        "hoverinfo": "skip",
+    }
+    layout = {"xaxis": _ask_axis(asks), "yaxis": _acquisition_axis(asks, "Gain"), "bargap": 0.3}
+    return {"data": [bars, errors], "layout": layout}
+
+
+def seconds(asks: list[Ask]) -> Figure:
+    """Wall-clock time of every ask, by what it was spent on."""
+    data = [
+        {
+            "type": "bar",
+            "name": title,
+            "x": [ask["number"] for ask in asks],
+            "y": [_part(ask, key) for ask in asks],
+            "marker": {"color": colour},
+            "hovertext": [f"Ask {ask['number']}<br>{title}: {number(_part(ask, key), 3)} s" for ask in asks],
+            "hoverinfo": "text",
+        }
+        for key, title, colour in _SECONDS
+    ]
+    layout = {"xaxis": _ask_axis(asks), "yaxis": {"title": {"text": "Seconds"}, "rangemode": "tozero"}}
+    return {"data": data, "layout": {**layout, "barmode": "stack", "bargap": 0.3, "legend": {"traceorder": "normal"}}}
+
+
+def _part(ask: Ask, key: str) -> float:
+    parts = {name: ask[name] for name in ("fit_seconds", "start_seconds", "maximise_seconds")}
+    return round(parts[key], 5)
+
+
+def _ask_axis(asks: list[Ask]) -> Figure:
+    return {"title": {"text": "Ask"}, "range": [-0.8, max(len(asks), 2) - 0.2], "tickformat": "d", "nticks": 12}
+
+
+def _acquisition_axis(asks: list[Ask], words: str) -> Figure:
+    names = sorted({ask["acquisition"] for ask in asks if ask["acquisition"]})
+    return {"title": {"text": text(f"{words} ({', '.join(names)})" if names else words, 60)}}

@@ -1,0 +1,242 @@
+"""The page: data -> figures and fragments -> one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+import re
+import tempfile
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import compbo
+from compbo.report import figures, figures_asks, figures_model
+from compbo.report import fragments as piece
+from compbo.report.data import Report, collect
+from compbo.report.tables import asks_table, evaluations_table
+from compbo.report.theme import PALETTES, TEMPLATE
+
+if TYPE_CHECKING:
+    from compbo.optimizer import Optimizer
+
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+
+
+def write_report(optimizer: Optimizer, path: str | Path, *, title: str | None = None) -> Path:
+    """Write the report of a finished or running job as one HTML file; a file already there is replaced at once.
+
+    The file holds everything it shows and opens without a network.
+    """
+    target = Path(path)
+    page = render_report(optimizer, title=title)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(page.encode("utf-8", "xmlcharrefreplace"))
+        _usual_mode(temporary)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def render_report(optimizer: Optimizer, *, title: str | None = None) -> str:
+    """The report of a finished or running job as the text of one HTML page."""
+    from plotly.offline import get_plotlyjs
+
+    report = collect(optimizer, title)
+    board = _Board()
+    slots = _evaluation_slots(report, board) | _model_slots(report, board) | _ask_slots(report, board)
+    script, plotly = _resource("report.js"), _newlines(get_plotlyjs())
+    data = {
+        "charts": board.charts,
+        "pairs": _pairs(report),
+        "tables": {"evaluations": evaluations_table(report), "asks": asks_table(report["asks"])},
+        "palettes": PALETTES,
+        "template": TEMPLATE,
+    }
+    slots |= _words(report)
+    slots |= {
+        "policy": _policy(script, plotly),
+        "style": _resource("style.css"),
+        "script": script,
+        "plotly": plotly,
+        "data": embedded(data),
+    }
+    return _SLOT.sub(lambda match: slots[match[1]], _resource("template.html"))
+
+
+def embedded(data: Any) -> str:
+    """JSON that can stand inside a script element: pure ASCII, no markup, null for what is not finite."""
+    text = json.dumps(_finite(data), separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _finite(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _finite(value) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [_finite(value) for value in node]
+    return None if isinstance(node, float) and not math.isfinite(node) else node
+
+
+def _policy(*scripts: str) -> str:
+    """Only these scripts may run, and nothing may be fetched: no slip in escaping could do harm."""
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{code}'" for code in hashes)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+class _Board:
+    """Collects the figures while it hands out the places for them."""
+
+    def __init__(self) -> None:
+        self.charts: dict[str, figures.Figure] = {}
+
+    def place(self, name: str, figure: figures.Figure, alt: str, *, height: int, least: int = 0) -> str:
+        """The HTML of the place; `alt` says what the chart shows."""
+        self.charts[name] = figure
+        return piece.chart(name, alt, height=height, least=least)
+
+
+def _evaluation_slots(report: Report, board: _Board) -> dict[str, str]:
+    """The charts of the evaluations, or the reason why one is not there."""
+    if not report["evaluations"]:
+        nothing = piece.empty("Nothing has been evaluated yet.")
+        return {"chart_progress": nothing, "chart_parallel": nothing}
+    slots = {
+        "chart_progress": board.place("progress", figures.progress(report), "Values of all evaluations", height=380),
+        "chart_parallel": piece.empty("No evaluation has succeeded yet."),
+    }
+    if report["best"] is not None:
+        least = 92 * (1 + min(len(report["axes"]), figures.UPRIGHTS))
+        figure = figures.parallel(report)
+        slots["chart_parallel"] = board.place("parallel", figure, "Parallel coordinates", height=380, least=least)
+    return slots
+
+
+def _model_slots(report: Report, board: _Board) -> dict[str, str]:
+    model = report["surrogate"]
+    if model is None:
+        none = piece.empty(report["no_surrogate"])
+        return {"chart_importance": none, "chart_slices": none, "chart_pairs": none}
+    height = 80 + 26 * min(len(model["importance"]), figures_model.BARS)
+    bars = figures_model.importance(model)
+    slices = [
+        board.place(f"slice_{i}", figures_model.slice_figure(report, model, part), f"Slice {i + 1}", height=230)
+        for i, part in enumerate(model["slices"])
+    ]
+    pairs = piece.empty("This takes two parameters that vary.")
+    if model["pairs"]:
+        pairs = piece.titled("Mean", piece.chart("pair_mean", "Mean over two parameters", height=340))
+        error = piece.chart("pair_error", "Two standard deviations over two parameters", height=340)
+        pairs += piece.titled("Two standard deviations", error)
+    return {
+        "chart_importance": board.place("importance", bars, "Importance of the parameters", height=height),
+        "chart_slices": "".join(slices),
+        "chart_pairs": pairs,
+    }
+
+
+def _ask_slots(report: Report, board: _Board) -> dict[str, str]:
+    asks = report["asks"]
+    if not asks:
+        none = piece.empty("No ask has been recorded.")
+        return {f"chart_{name}": none for name in ("verdicts", "restarts", "gains", "seconds")}
+    slots = {
+        "chart_verdicts": board.place("verdicts", figures_asks.verdicts(asks), "Verdict of every ask", height=230),
+        "chart_seconds": board.place("seconds", figures_asks.seconds(asks), "Seconds of every ask", height=260),
+    }
+    if not any(ask["value"] is not None or ask["end"]["count"] for ask in asks):
+        none = piece.empty("The model has not proposed anything yet.")
+        return {**slots, "chart_restarts": none, "chart_gains": none}
+    values, gains = figures_asks.restarts(asks), figures_asks.gains(asks)
+    slots["chart_restarts"] = board.place("restarts", values, "Acquisition values of the restarts", height=300)
+    slots["chart_gains"] = board.place("gains", gains, "Gain over the best raw batch", height=300)
+    return slots
+
+
+def _pairs(report: Report) -> list[dict[str, Any]]:
+    model = report["surrogate"]
+    return [] if model is None else [figures_model.pair_figures(report, model, pair) for pair in model["pairs"]]
+
+
+def _words(report: Report) -> dict[str, str]:
+    """Everything in the page that is text."""
+    model, axes = report["surrogate"], len(report["axes"])
+    shown = min(axes, figures.UPRIGHTS)
+    done = sum(row["value"] is not None for row in report["evaluations"])
+    parallel_note = f"Shown are the {shown} most important of {axes} parameters. " if shown < axes else ""
+    parallel_note += (
+        f"{figures.LINES} of {done} evaluations are drawn, evenly by rank. " if done > figures.LINES else ""
+    )
+    slices = len(model["slices"]) if model is not None else 0
+    slices_note = f"Shown are the {slices} most important of {axes} parameters." if 0 < slices < axes else ""
+    labels = [f"{pair['x']['name']} × {pair['y']['name']}" for pair in model["pairs"]] if model is not None else []
+    return {
+        "title": piece.safe(report["title"]),
+        "lead": piece.safe(_lead(report)),
+        "tiles": piece.tiles(report),
+        "best": piece.best_block(report),
+        "notes": piece.notes(report),
+        "log_control": piece.log_control() if figures.log_scale_helps(report) else "",
+        "share_control": piece.share_control() if done > 1 else "",
+        "parallel_note": piece.safe(parallel_note),
+        "model_lead": piece.safe(_model_lead(report)),
+        "slices_note": piece.safe(slices_note),
+        "pair_control": piece.pair_control(labels) if labels else "",
+        "verdicts": piece.verdict_list(),
+        "call": piece.safe(report["call"]),
+        "settings": piece.rows(report["settings"]),
+        "versions": piece.rows(report["versions"].items()),
+        "space": piece.rows(report["space"]),
+        "space_open": "open" if len(report["space"]) <= 12 else "",
+        "space_count": piece.safe(f"{len(report['space'])} parameters" if len(report["space"]) != 1 else "1 parameter"),
+        "version": piece.safe(compbo.__version__),
+        "written": datetime.now(UTC).strftime("%Y-%m-%d at %H:%M UTC"),
+    }
+
+
+def _lead(report: Report) -> str:
+    what = "Maximisation" if report["direction"] == "maximize" else "Minimisation"
+    settings = dict(report["settings"])
+    maximizer, count = settings["maximizer"].strip("'"), len(report["axes"])
+    return f"{what} over {count} parameter{'s' * (count != 1)} with {maximizer} and {settings['acquisition']}."
+
+
+def _model_lead(report: Report) -> str:
+    model = report["surrogate"]
+    if model is None:
+        return "What the model believes the objective looks like."
+    known = len(report["evaluations"])
+    words = f"A Gaussian process ({model['kernel']} kernel) fitted to {model['observations']} evaluations"
+    words += (
+        f", chosen from {known}: the best ones and an even share of the others" if model["observations"] < known else ""
+    )
+    words += f"; noise {model['noise']:.3g} (standard deviation)."
+    failed = any(row["value"] is None for row in report["evaluations"])
+    return words + (
+        " Failed evaluations stand at the worst value seen, so that the model avoids them." if failed else ""
+    )
+
+
+def _resource(name: str) -> str:
+    return _newlines(resources.files("compbo.report").joinpath(name).read_text(encoding="utf-8"))
+
+
+def _newlines(text: str) -> str:
+    """Line ends as a browser reads them, or the hashes in the policy would not fit."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _usual_mode(path: str) -> None:
+    """Temporary files are private; the report gets the permissions of any other new file."""
+    mask = os.umask(0)
+    os.umask(mask)
+    Path(path).chmod(0o666 & ~mask)

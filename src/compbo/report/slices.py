@@ -1,0 +1,196 @@
+"""What the surrogate says: importance of the parameters and slices through the best point."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import fields
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+import numpy as np
+import torch
+
+from compbo.optimizer import Evaluation, Optimizer
+from compbo.report.axes import Axis, axis_of, label, position, values_along
+from compbo.space.codecs import width
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from torch import Tensor
+
+    from compbo.space import Parameter, Scalar
+    from compbo.surrogate.gp import GP
+
+logger = logging.getLogger(__name__)
+
+LARGEST_FIT = 512  # observations; a report should not cost more than a few seconds
+SLICES = 12
+SLICE_VALUES = 61
+PAIRED = 5  # parameters whose pairs are shown
+PAIR_VALUES = 25
+NEAR = 250  # observations drawn in a slice
+
+
+class Share(TypedDict):
+    """Importance of a parameter: its part of the sum of 1/lengthscale."""
+
+    name: str
+    share: float
+
+
+class Slice(TypedDict):
+    """Mean and standard deviation along one parameter, in the units and the direction of the objective."""
+
+    axis: Axis
+    at: list[float]
+    labels: list[str]
+    mean: list[float]
+    deviation: list[float]
+
+
+class Pair(TypedDict):
+    """Mean and standard deviation over two parameters; rows follow y."""
+
+    x: Axis
+    y: Axis
+    x_at: list[float]
+    y_at: list[float]
+    x_labels: list[str]
+    y_labels: list[str]
+    mean: list[list[float]]
+    deviation: list[list[float]]
+
+
+class Surrogate(TypedDict):
+    """Everything the report knows of the model."""
+
+    importance: list[Share]  # most important first
+    slices: list[Slice]
+    pairs: list[Pair]
+    near: list[int]  # evaluations nearest to the best point, in lengthscales
+    observations: int  # that the model was fitted to
+    kernel: str
+    noise: float  # standard deviation in the units of the objective
+
+
+def surrogate_of(optimizer: Optimizer, best: Evaluation | None) -> tuple[Surrogate | None, str]:
+    """The surrogate's view, or None and the reason why there is none."""
+    if best is None:
+        return None, "There is no model yet: nothing has been evaluated successfully."
+    fitted = _thinned(optimizer)
+    try:
+        model = fitted.model()
+    except (ValueError, ArithmeticError, RuntimeError) as error:  # torch.linalg raises RuntimeError
+        logger.warning("report: the surrogate could not be fitted: %s", error)
+        return None, f"The model could not be fitted: {error}"
+    return _look(optimizer, best, model, len(fitted.evaluations)), ""
+
+
+def _thinned(optimizer: Optimizer) -> Optimizer:
+    """The optimizer itself, or one with `LARGEST_FIT` of its evaluations: half the best, half spread over the rest."""
+    if len(optimizer.evaluations) <= LARGEST_FIT:
+        return optimizer
+    sign = 1.0 if optimizer.settings.direction == "maximize" else -1.0
+    quality = [-np.inf if e.value is None else sign * e.value for e in optimizer.evaluations]
+    order = np.argsort(quality, kind="stable")[::-1]
+    rest = order[LARGEST_FIT // 2 :]
+    even = np.linspace(0, len(rest) - 1, LARGEST_FIT - LARGEST_FIT // 2).astype(int)
+    keep = sorted([*order[: LARGEST_FIT // 2].tolist(), *rest[even].tolist()])
+    settings = {f.name: getattr(optimizer.settings, f.name) for f in fields(optimizer.settings)}
+    smaller = Optimizer(optimizer.space, **settings)
+    smaller.evaluations = [optimizer.evaluations[i] for i in keep]
+    return smaller
+
+
+class _Column(NamedTuple):
+    """A parameter, its columns of the unit cube and a grid of its values there."""
+
+    parameter: Parameter
+    axis: Axis
+    columns: slice
+
+    def grid(self, optimizer: Optimizer, best: Mapping[str, Any], most: int) -> tuple[list[Scalar], Tensor]:
+        """At most `most` values and their unit coordinates (m, w)."""
+        values = values_along(self.parameter, most)
+        unit = optimizer.space.to_unit([{**best, self.axis["name"]: value} for value in values])
+        return values, unit[:, self.columns]
+
+
+def _look(optimizer: Optimizer, best: Evaluation, model: GP, observations: int) -> Surrogate:
+    columns = _columns(optimizer.space.parameters)
+    inverse = 1.0 / model.hyperparameters.lengthscale
+    raw = np.array([float(inverse[column.columns].sum()) for column in columns])
+    shares = raw / raw.sum()
+    order = np.argsort(-shares, kind="stable").tolist()
+    sign = 1.0 if optimizer.settings.direction == "maximize" else -1.0
+    top = [columns[i] for i in order]
+    return Surrogate(
+        importance=[Share(name=columns[i].axis["name"], share=float(shares[i])) for i in order],
+        slices=[_slice(optimizer, best.params, model, column, sign) for column in top[:SLICES]],
+        pairs=[_pair(optimizer, best.params, model, x, y, sign) for x, y in combinations(top[:PAIRED], 2)],
+        near=_near(optimizer, best.params, inverse),
+        observations=observations,
+        kernel=model.kernel.name,
+        noise=model.scale * model.hyperparameters.noise**0.5,
+    )
+
+
+def _columns(parameters: Mapping[str, Parameter]) -> list[_Column]:
+    found, first = [], 0
+    for name, parameter in parameters.items():
+        count = width(parameter)
+        if count > 0:
+            found.append(_Column(parameter, axis_of(name, parameter), slice(first, first + count)))
+        first += count
+    return found
+
+
+def _slice(optimizer: Optimizer, best: Mapping[str, Any], model: GP, column: _Column, sign: float) -> Slice:
+    values, block = column.grid(optimizer, best, SLICE_VALUES)
+    x = optimizer.space.to_unit([best]).repeat(len(values), 1)
+    x[:, column.columns] = block
+    mean, deviation = model.predict(x)
+    return Slice(
+        axis=column.axis,
+        at=[position(column.parameter, value) for value in values],
+        labels=[label(value) for value in values],
+        mean=_short(sign * mean),
+        deviation=_short(deviation),
+    )
+
+
+def _pair(
+    optimizer: Optimizer, best: Mapping[str, Any], model: GP, first: _Column, second: _Column, sign: float
+) -> Pair:
+    x_values, x_block = first.grid(optimizer, best, PAIR_VALUES)
+    y_values, y_block = second.grid(optimizer, best, PAIR_VALUES)
+    across, up = len(x_values), len(y_values)
+    unit = optimizer.space.to_unit([best]).repeat(across * up, 1)
+    unit[:, first.columns] = x_block.repeat(up, 1)
+    unit[:, second.columns] = y_block.repeat_interleave(across, 0)
+    mean, deviation = model.predict(unit)
+    return Pair(
+        x=first.axis,
+        y=second.axis,
+        x_at=[position(first.parameter, value) for value in x_values],
+        y_at=[position(second.parameter, value) for value in y_values],
+        x_labels=[label(value) for value in x_values],
+        y_labels=[label(value) for value in y_values],
+        mean=[_short(row) for row in (sign * mean).reshape(up, across)],
+        deviation=[_short(row) for row in deviation.reshape(up, across)],
+    )
+
+
+def _near(optimizer: Optimizer, best: Mapping[str, Any], inverse: Tensor) -> list[int]:
+    """Indices of the successful evaluations nearest to the best point, nearest first."""
+    done = [i for i, e in enumerate(optimizer.evaluations) if not e.failed]
+    points: Sequence[Mapping[str, Any]] = [optimizer.evaluations[i].params for i in done]
+    offset = (optimizer.space.to_unit(points) - optimizer.space.to_unit([best])) * inverse
+    order = torch.argsort(offset.square().sum(-1), stable=True)[:NEAR]
+    return [done[int(i)] for i in order]
+
+
+def _short(values: Tensor) -> list[float]:
+    """Six digits: more than a picture shows, in less than half the space."""
+    return [float(f"{value:.6g}") for value in values.tolist()]

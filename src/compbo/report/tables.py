@@ -1,0 +1,85 @@
+"""The sortable tables of the page: cells are text, with all digits; columns say how to sort and to shorten them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from compbo.history import COLUMNS
+
+if TYPE_CHECKING:
+    from compbo.report.data import Ask, Report
+
+Table = dict[str, Any]
+
+_ASK_COLUMNS = (
+    ("number", "ask", "int"),
+    ("verdict", "verdict", "text"),
+    ("reason", "reason", "long"),
+    ("observations", "evaluations", "int"),
+    ("pending", "pending", "int"),
+    ("points", "points", "int"),
+    ("value", "value", "float"),
+    ("error", "Monte-Carlo error", "float"),
+    ("gain", "gain", "float"),
+    ("spread", "spread of restarts", "float"),
+    ("steps", "steps", "int"),
+    ("jitter", "jitter", "float"),
+    ("replaced", "repeats replaced", "int"),
+    ("fit_seconds", "fit (s)", "float"),
+    ("start_seconds", "start (s)", "float"),
+    ("maximise_seconds", "maximise (s)", "float"),
+    ("maximizer", "maximizer", "text"),
+)
+
+
+def evaluations_table(report: Report) -> Table:
+    """Number, state, value, the parameters and the message: also what the CSV file holds.
+
+    A parameter called like another column gets the prefix `param:`, as in the exported file.
+    """
+    names = [name for name, _, _ in report["space"]]
+    kinds = [_kind([row["params"][name] for row in report["evaluations"]]) for name in names]
+    reserved = {*COLUMNS, "message"}
+    columns = [
+        _column("number", "int"),
+        _column("state", "text"),
+        _column("value", "float"),
+        *(_column(f"param:{n}" if n in reserved else n, kind) for n, kind in zip(names, kinds, strict=True)),
+        _column("message", "long"),
+    ]
+    rows = [
+        [_cell(cell) for cell in (row["number"], row["state"], row["value"], *(row["params"][n] for n in names))]
+        + [row["message"]]
+        for row in report["evaluations"]
+    ]
+    best = report["best"]
+    marks = ["failed" if row["value"] is None else "" for row in report["evaluations"]]
+    if best is not None:
+        marks[best["number"]] = "best"
+    return {"columns": columns, "rows": rows, "marks": marks}
+
+
+def asks_table(asks: list[Ask]) -> Table:
+    """Everything about the asks that is a word or a single number."""
+    plain: list[dict[str, Any]] = [dict(ask) for ask in asks]
+    return {
+        "columns": [_column(title, kind) for _, title, kind in _ASK_COLUMNS],
+        "rows": [[_cell(ask[key]) for key, _, _ in _ASK_COLUMNS] for ask in plain],
+        "marks": [""] * len(plain),
+    }
+
+
+def _column(title: str, kind: str) -> dict[str, Any]:
+    return {"label": title, "kind": kind, "numeric": kind in ("int", "float")}
+
+
+def _kind(values: list[Any]) -> str:
+    """The type of a parameter's column."""
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if not numbers or len(numbers) < len(values):
+        return "text"
+    return "float" if any(isinstance(value, float) for value in numbers) else "int"
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value)
