@@ -123,6 +123,16 @@ class TestFresh:
         assert float((z.var(-1) - 1.0).abs().max()) < 2e-2
         assert float((z**4).mean(-1).sub(3.0).abs().max()) < 0.3
 
+    def test_a_column_is_independent_of_the_same_column_one_draw_later(self) -> None:
+        """Points K apart in a Sobol sequence are not: ME pairs column k of zeta with sample k of the next draw."""
+        steps, seeds, k = 4, 25, 128
+        correlation = torch.zeros(4, steps - 1, dtype=F64)
+        for seed in range(seeds):
+            samples = started("ME", width=4, seed=seed, minibatch=k)
+            z = torch.stack([samples.draw().z for _ in range(steps)], 1)
+            correlation += (z[:, 1:] * z[:, :-1]).mean(-1) / seeds
+        assert float(correlation.abs().max()) < 4.0 / math.sqrt(k * seeds)
+
     def test_zeta_has_k_columns(self) -> None:
         samples = started("ME", minibatch=32)
         assert samples.pool_size == samples.minibatch == 32

@@ -7,7 +7,8 @@
 | Comp | a pool of M i.i.d. normals; K of them per step; zeta has M columns |
 | ME | K fresh Sobol normals per step; zeta has K columns |
 
-Successive blocks of one scrambled Sobol sequence serve as fresh draws: every block of 2^k points is a net of its own.
+Successive blocks of one scrambled Sobol sequence, each shuffled, serve as fresh draws: every block of 2^k points is a
+net of its own.
 """
 
 from __future__ import annotations
@@ -93,11 +94,16 @@ class FreshSamples:
 
     def start(self, generator: Generator) -> None:
         """Scramble a new sequence."""
+        self._generator = generator
         self._sequence = _SobolNormals(self.width, generator)
 
     def draw(self) -> Draw:
-        """The next K points of the sequence."""
-        return Draw(self._sequence.draw(self.minibatch))
+        """The next K points of the sequence, shuffled.
+
+        Points K apart lie close together in some coordinates: column k of zeta would not be independent of sample k.
+        """
+        order = torch.randperm(self.minibatch, generator=self._generator)
+        return Draw(self._sequence.draw(self.minibatch)[:, order])
 
     def expectation_draw(self) -> Draw:
         """One fresh draw: zeta has K columns."""
