@@ -14,7 +14,7 @@ from compbo.surrogate.posterior import GPPosterior
 from compbo.types import DTYPE
 
 TITLE = "Threads: value-and-gradient with one thread against all"
-NOTE = "`numerics.PARALLEL_FLOPS` is set where the ratio passes about 1.2; below it one thread is used."
+NOTE = "`numerics.FLOPS_PER_THREAD` decides how many threads a size gets."
 
 
 def run() -> list[Row]:

@@ -181,12 +181,12 @@ class TestThreads:
         assert torch.get_num_threads() == 2
 
     def test_small_work_takes_one_thread(self) -> None:
-        with threads_for(numerics.PARALLEL_FLOPS - 1):
+        with threads_for(2 * numerics.FLOPS_PER_THREAD - 1):
             assert torch.get_num_threads() == 1
         assert torch.get_num_threads() == 2
 
     def test_large_work_takes_all(self) -> None:
-        with threads_for(numerics.PARALLEL_FLOPS):
+        with threads_for(2 * numerics.FLOPS_PER_THREAD):
             assert torch.get_num_threads() == 2
         assert torch.get_num_threads() == 2
 

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 JITTER_LADDER = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the mean of the diagonal
 
-# Below this many multiply-adds in one product a second thread costs more than it brings.
-# Measured by `python -m benchmarks threads`.
-PARALLEL_FLOPS = 2_000_000
+# Operations of one matrix product that pay for a thread; measured by `python -m benchmarks threads`.
+FLOPS_PER_THREAD = 2_000_000
 
 
 class Cholesky(NamedTuple):
@@ -126,12 +125,13 @@ def keep_freed_memory() -> bool:
 
 @contextmanager
 def threads_for(flops: float) -> Iterator[None]:
-    """One PyTorch thread for small work, all of them for large; the caller's setting comes back afterwards."""
+    """As many PyTorch threads as products of so many operations keep busy; the caller's setting comes back."""
     threads = torch.get_num_threads()
-    if flops >= PARALLEL_FLOPS or threads == 1:
+    wanted = min(threads, max(1, int(flops / FLOPS_PER_THREAD)))
+    if wanted == threads:
         yield
         return
-    torch.set_num_threads(1)
+    torch.set_num_threads(wanted)
     try:
         yield
     finally:

@@ -16,6 +16,7 @@ import torch
 from compbo.acquisition.oracle import Oracle
 from compbo.acquisition.samples import DEFAULT_K, make_samples, sobol_normals
 from compbo.maximizers import get_entry, make_maximizer
+from compbo.numerics import threads_for
 from compbo.surrogate.posterior import with_pending
 from compbo.types import DTYPE, Box, Budget, Draw, Status, Trace
 
@@ -140,21 +141,16 @@ def propose(
     width = q + posterior.extra_points
     common = Draw(sobol_normals(width, COMMON_SAMPLE, generator))
 
-    def oracle(form: str) -> Oracle:
-        samples = make_samples(form, width, minibatch=minibatch, steps=budget.steps)
-        return Oracle(problem.acquisition, posterior, samples, problem.best)
-
-    entry = get_entry(maximizer)
-    objective = oracle(entry.form)
-    raw = raw_batches(q, box, problem.incumbents, starts, generator)
-    raw_draw = Draw(common.z[:, :minibatch])
-    raw_values = objective.value(raw, raw_draw)
-    chosen = boltzmann(raw_values, starts.restarts, starts.eta, generator)
-    x0 = raw[chosen]
-    start_seconds = time.perf_counter() - clock
-    left = budget if budget.seconds is None else replace(budget, seconds=max(budget.seconds - start_seconds, 1e-3))
-    trace = make_maximizer(maximizer, **hyperparameters)(objective, x0, budget=left, box=box, generator=generator)
-    batch, telemetry = _choose(objective, trace, x0, common, box)
+    samples = make_samples(get_entry(maximizer).form, width, minibatch=minibatch, steps=budget.steps)
+    objective = Oracle(problem.acquisition, posterior, samples, problem.best)
+    with threads_for(starts.restarts * width * posterior.flops_per_row()):
+        raw = raw_batches(q, box, problem.incumbents, starts, generator)
+        raw_values = objective.value(raw, Draw(common.z[:, :minibatch]))
+        x0 = raw[boltzmann(raw_values, starts.restarts, starts.eta, generator)]
+        start_seconds = time.perf_counter() - clock
+        left = budget if budget.seconds is None else replace(budget, seconds=max(budget.seconds - start_seconds, 1e-3))
+        trace = make_maximizer(maximizer, **hyperparameters)(objective, x0, budget=left, box=box, generator=generator)
+        batch, telemetry = _choose(objective, trace, x0, common, box)
     seconds = time.perf_counter() - clock - start_seconds
     return Proposal(
         batch,

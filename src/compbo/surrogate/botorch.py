@@ -84,6 +84,10 @@ class ModelPosterior:
         n, d = self._train_x.shape[-2:]
         return int(8 * n * (8 + d))
 
+    def flops_per_row(self) -> float:
+        """Operations of the product with the inverse covariance for one point of a batch."""
+        return 2.0 * float(self._train_x.shape[-2]) ** 2
+
     def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
         """Posterior of the batches x (B, q, d)."""
         rows = x.shape[0] if gradient_rows is None else gradient_rows

@@ -63,6 +63,10 @@ class Posterior(Protocol):
         """Working memory of one point of a batch."""
         ...
 
+    def flops_per_row(self) -> float:
+        """Operations of the largest matrix product for one point of a batch."""
+        ...
+
 
 def reparameterise(batch: BatchPosterior, z: Tensor) -> tuple[Tensor, Tensor]:
     """f = mu + L z as its two parts: mu (B, q, 1) and the deviation L z (B, q, K) for z (q, K)."""
@@ -122,6 +126,8 @@ class GPPosterior:
         self.scale = output_scale * outputscale**0.5
         self._train = (self._round(train_x) - centre) * self.input_weights
         self._train_right = right_factor(self._train).mT.contiguous()
+        # one product with [A, 1] gives W A and the row sums of W
+        self._train_and_ones = torch.cat([self._train, torch.ones_like(self._train[:, :1])], -1)
         covariance = kernel.evaluate(left_factor(self._train) @ self._train_right).value
         covariance.diagonal().add_(noise / outputscale)
         self.noise_ratio = noise / outputscale
@@ -145,6 +151,10 @@ class GPPosterior:
     def bytes_per_row(self) -> int:
         """Working memory of one point of a batch: Ks, its slope and U."""
         return 8 * 4 * len(self.alpha)
+
+    def flops_per_row(self) -> float:
+        """Operations of Ks C^-1 for one point of a batch."""
+        return 2.0 * len(self.alpha) ** 2
 
     def _round(self, x: Tensor) -> Tensor:
         return x if self.rounder is None else self.rounder(x)
@@ -203,14 +213,14 @@ class GPPosterior:
         if not self.well_conditioned:
             weights = (weights.reshape(b * q, -1) @ self._inverse).reshape(b, q, -1)
         # dKs = dmu alpha^T - 2 dSigma U, then W = dKs * dk/dr2
-        dcross = torch.baddbmm(dmean.unsqueeze(-1) * self.alpha, dcovariance, weights, alpha=-2.0)
+        dcross = (dmean.unsqueeze(-1) * self.alpha).baddbmm_(dcovariance, weights, alpha=-2.0)
         w = dcross.mul_(chunk.slope).reshape(b * q, -1)
-        own = dcovariance * chunk.self_slope
-        flat = chunk.points.reshape(b * q, d)
         # dP = 2 (rowsum(W) P - W A), and twice that for Kss, whose two ends both move
-        pull = torch.addmm(w.sum(-1, keepdim=True) * flat, w, self._train, alpha=-1.0).reshape(b, q, d)
-        pull += 2.0 * torch.baddbmm(own.sum(-1, keepdim=True) * chunk.points, own, chunk.points, alpha=-1.0)
-        return pull * (2.0 * self.kernel.slope_factor * self.input_weights)
+        products = (w @ self._train_and_ones).reshape(b, q, d + 1)
+        own = dcovariance.mul_(chunk.self_slope).mul_(2.0)
+        rowsum = products[..., d:] + own.sum(-1, keepdim=True)
+        pull = (rowsum * chunk.points).sub_(products[..., :d]).baddbmm_(own, chunk.points, alpha=-1.0)
+        return pull.mul_(2.0 * self.kernel.slope_factor * self.input_weights)
 
 
 class PendingPosterior:
@@ -234,6 +244,10 @@ class PendingPosterior:
     def bytes_per_row(self) -> int:
         """Working memory of one point of a batch."""
         return self.posterior.bytes_per_row()
+
+    def flops_per_row(self) -> float:
+        """Operations of the largest matrix product for one point of a batch."""
+        return self.posterior.flops_per_row()
 
     def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
         """Joint posterior of x and the pending points; the gradient is that of x alone."""
