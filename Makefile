@@ -8,7 +8,7 @@ STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install
 PYTHON ?=           # the interpreter .venv is made with; empty: the first good one of python3.11, python3, python
 WORKERS ?= 2        # processes of the test run
-ARGS ?=             # more arguments for pytest, for instance ARGS="-k space -x"
+ARGS ?=             # more arguments for pytest (ARGS="-k space -x") or the sections of make bench (ARGS="fit step")
 # One BLAS thread per process: the workers already fill the cores, and thread pools that compete cost a factor.
 PYTEST := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(strip $(WORKERS)) --dist loadfile
 
@@ -34,7 +34,7 @@ format: $(STAMP)  ## let ruff fix and format
 	$(BIN)/ruff format .
 
 bench: $(STAMP)  ## the measurements of benchmarks/README.md
-	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 docs: $(STAMP)  ## the documentation as a web site, in site/
 	$(BIN)/mkdocs build --strict
