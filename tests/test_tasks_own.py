@@ -5,6 +5,8 @@ import itertools
 
 import numpy as np
 import pytest
+import sklearn.model_selection
+import sklearn.neighbors  # noqa: F401 - the first import moves Python's global generator, which no test may do
 
 from compbo.space import Float, Space
 from compbo.study.tasks import FunctionTask, get_task, reference, require_reference, stored

@@ -67,14 +67,14 @@ def append(path: Path, entry: Entry) -> None:
 
 
 def search(task: Task, evaluations: int, done: dict[int, Entry], path: Path, seconds: float) -> dict[int, Entry]:
-    """Random search up to `evaluations` points; given up if each of the first three takes longer than `seconds`."""
+    """Random search up to `evaluations` points; given up if the first three all take more CPU `seconds`."""
     entries, took = dict(done), list[float]()
     for number in range(evaluations):
         if number in entries:
             continue
-        start = time.perf_counter()
+        start = time.process_time()
         entries[number] = measure(task, number)
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
         append(path, entries[number])
         if len(took) == 3 and min(took) > seconds:
             log.info("%s: more than %g s per evaluation, left out", task.name, seconds)
