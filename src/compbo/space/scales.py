@@ -139,12 +139,12 @@ def _to_digits(digits: int) -> Candidate:
     return lambda _intervals, _unit, guess: round_digits(guess, digits)
 
 
-def _next_value(towards: float) -> Candidate:
-    return lambda _intervals, _unit, guess: np.nextafter(guess, towards)
+def _nearby_value(steps: int) -> Candidate:
+    return lambda _intervals, _unit, guess: guess + steps * np.spacing(guess)
 
 
-def _value_of_next(towards: float) -> Candidate:
-    return lambda intervals, unit, _guess: intervals.values(np.nextafter(unit, towards))
+def _value_nearby(steps: int) -> Candidate:
+    return lambda intervals, unit, _guess: intervals.values(unit + steps * np.spacing(unit))
 
 
 # What may stand for a coordinate, nicest first: the bounds, zero, few digits, the computed value, its neighbours
@@ -155,8 +155,7 @@ _CANDIDATES: tuple[Candidate, ...] = (
     lambda _intervals, _unit, guess: np.zeros_like(guess),
     *(_to_digits(digits) for digits in range(1, _MAX_DIGITS + 1)),
     lambda _intervals, _unit, guess: guess,
-    *(_next_value(towards) for towards in (np.inf, -np.inf)),
-    *(_value_of_next(towards) for towards in (np.inf, -np.inf)),
+    *(nearby(steps) for steps in (1, -1, 2, -2) for nearby in (_nearby_value, _value_nearby)),
 )
 
 
