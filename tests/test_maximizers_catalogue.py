@@ -1,0 +1,273 @@
+"""The catalogue as data: names, categories, hyperparameters, tables, and the guide to a new row."""
+
+from __future__ import annotations
+
+import csv
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compbo.maximizers import CATALOGUE, catalogue_markdown, catalogue_rows, get_entry, make_maximizer
+from compbo.maximizers.__main__ import main
+from compbo.maximizers.table import BEGIN, COLUMNS, END, renewed
+from compbo.space import Bool, Float
+from compbo.types import Box, Budget
+from maximizer_toys import LogToy, Toy, seeded, starts
+
+ROOT = Path(__file__).parent.parent
+RULES = ("SGA", "Adagrad", "RMSprop", "Adam", "Adadelta", "Rprop", "AdamW", "AdamOS")
+PAPER = {
+    *("RS", "CMA-ES", "DE", "CMA-ES-Comp", "DE-Comp"),
+    *(f"{rule}-{form}" for rule in RULES for form in ("ERM", "FSM")),
+    *("L-BFGS-B", "CL-BFGS-B"),
+    *("SCGA", "ASCGA", "CAdam", "NASA", "Nested-MC", "CAdam-ME", "NASA-ME", "Nested-MC-ME"),
+}
+EVERY_HYPERPARAMETER = [(name, h) for name, entry in CATALOGUE.items() for h in entry.hyperparameters]
+
+
+def test_the_names_are_the_papers_and_four_more():
+    assert len(PAPER) == 31
+    assert {name for name, entry in CATALOGUE.items() if entry.category != "extended"} == PAPER
+    assert {name for name, entry in CATALOGUE.items() if entry.category == "extended"} == {
+        *("SCSC", "SCSC-Adam", "SOX", "MSVR")
+    }
+    assert all(entry.name == name for name, entry in CATALOGUE.items())
+
+
+def test_order_and_category_are_those_of_table_1():
+    """Category and order of the paper's Table 1, typed in from there."""
+    comp = {
+        0: ("CMA-ES-Comp", "DE-Comp"),
+        1: ("SCGA", "ASCGA", "CAdam", "NASA", "Nested-MC", "CAdam-ME", "NASA-ME", "Nested-MC-ME"),
+        2: ("CL-BFGS-B",),
+    }
+    noncomp = {
+        0: ("RS", "CMA-ES", "DE"),
+        1: tuple(f"{rule}-{form}" for rule in RULES for form in ("ERM", "FSM")),
+        2: ("L-BFGS-B",),
+    }
+    for category, orders in (("Comp", comp), ("NonComp", noncomp)):
+        for order, names in orders.items():
+            for name in names:
+                assert (CATALOGUE[name].category, CATALOGUE[name].order) == (category, order)
+
+
+def test_forms_say_which_samples():
+    for name, entry in CATALOGUE.items():
+        expected = {"-ERM": "ERM", "-FSM": "FSM", "-ME": "ME"}
+        suffix = next((s for s in expected if name.endswith(s)), None)
+        if suffix is not None:
+            assert entry.form == expected[suffix]
+        elif entry.category == "NonComp":
+            assert (entry.form, entry.samples) == ("ERM", "fixed")
+        else:
+            assert entry.form == "Comp"
+
+
+def test_defaults_set_beforehand():
+    for name in ("CAdam", "CAdam-ME"):
+        defaults = get_entry(name).defaults
+        assert (defaults["lr"], defaults["beta"], defaults["mu"], defaults["C_gamma"]) == (0.03, 0.3, 0.9, 1.0)
+        assert (defaults["alpha_d"], defaults["gamma2_d"], defaults["mu_d"]) == (0.2, 0.4, 1.0)
+    for name in ("NASA", "NASA-ME"):
+        assert get_entry(name).defaults == {"a": 1.0, "b": 1.0, "beta": 0.5, "gamma": 0.6}
+    assert get_entry("SCGA").defaults["lr_d"] == 3 / 4
+    assert get_entry("SCGA").defaults["beta_d"] == 1 / 2
+    assert get_entry("ASCGA").defaults["lr_d"] == 5 / 7
+    assert get_entry("ASCGA").defaults["beta_d"] == 4 / 7
+    assert get_entry("Rprop-ERM").defaults["largest"] == 0.25
+
+
+def test_an_unknown_name_lists_the_near_ones():
+    with pytest.raises(KeyError, match="CAdam-ME"):
+        get_entry("cadam_me")
+    with pytest.raises(KeyError, match="L-BFGS-B"):
+        make_maximizer("LBFGS")
+    with pytest.raises(KeyError, match="choose one of RS"):
+        get_entry("???")
+
+
+def test_an_unknown_hyperparameter_is_named_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"Adam-ERM has no hyperparameter 'momentum'; it has: lr, beta1"):
+        make_maximizer("Adam-ERM", momentum=0.5)
+    with pytest.raises(ValueError, match=r"RS has no hyperparameter 'lr'; it has: none"):
+        make_maximizer("RS", lr=0.5)
+
+
+@pytest.mark.parametrize(("name", "h"), EVERY_HYPERPARAMETER)
+def test_out_of_range_is_named_with_the_range(name, h):
+    hyperparameter = get_entry(name).hyperparameters[h]
+    wrong = ["x", None, float("nan")] if hyperparameter.kind == "bool" else ["x", None, float("nan"), -1.0, True]
+    for value in (*wrong, *((2,) if hyperparameter.kind == "bool" else ())):
+        with pytest.raises(ValueError, match=re.escape(f"{name}: {h} must be ")) as caught:
+            make_maximizer(name, **{h: value})
+        assert hyperparameter.range in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "h"), EVERY_HYPERPARAMETER)
+def test_every_hyperparameter_does_something(name, h):
+    """No accepted-and-ignored argument: another value gives another run (where its neighbours let it)."""
+    entry = get_entry(name)
+    hyperparameter = entry.hyperparameters[h]
+    helpers = {"dampening": {"momentum": 0.9}, "nesterov": {"momentum": 0.9}, "lr_d": {}, "momentum": {}}.get(h, {})
+    if hyperparameter.kind == "bool":
+        other = not hyperparameter.default
+    elif hyperparameter.kind == "int":
+        other = 1
+    else:
+        other = {"eps": 0.5, "ftol": 1e-2, "gtol": 0.3, "largest": 0.011, "eta_plus": 2.5}.get(h)
+        if other is None:
+            other = 0.5 * hyperparameter.default if hyperparameter.default else 0.2
+    helpers |= {"lr": 0.01} if h == "largest" else {}
+
+    def run(**given):
+        toy = LogToy(2, pool=40 if entry.form in ("Comp", "FSM") else None)
+        settings = {**helpers, **given}
+        return make_maximizer(name, **settings)(
+            toy, starts(6, 2, 2), budget=Budget(15), box=Box.unit(2), generator=seeded()
+        )
+
+    assert not torch.equal(run().final, run(**{h: other}).final)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_ends_of_the_tuning_domain_are_allowed_and_run(name):
+    """Every corner that has all parameters at the same end, and the defaults."""
+    entry = get_entry(name)
+    for end in (0, 1):
+        corner = {}
+        for h, parameter in entry.domain.items():
+            if isinstance(parameter, Bool):
+                corner[h] = bool(end)
+            else:
+                assert isinstance(parameter, Float)
+                corner[h] = (parameter.low, parameter.high)[end]
+        toy = Toy(2, pool=12 if entry.form in ("Comp", "FSM") else None)
+        trace = make_maximizer(name, **corner)(
+            toy, starts(6, 2, 2), budget=Budget(5), box=Box.unit(2), generator=seeded()
+        )
+        assert torch.isfinite(trace.final).all()
+
+
+DOMAINS = {  # the paper's two tables, with the corrections of their slips
+    "Adam": {"lr": (1e-5, 0.3, "log"), "beta1": (0.05, 0.999, "linear"), "beta2": (0.9, 1 - 1e-6, "log")},
+    "AdamW": {"lr": (1e-5, 0.3, "log"), "beta1": (0.05, 0.999, "linear"), "beta2": (0.9, 1 - 1e-6, "log")},
+    "Adadelta": {"lr": (1e-5, 0.3, "log"), "rho": (0.0, 0.999, "linear")},
+    "Adagrad": {"lr": (1e-5, 0.3, "log"), "lr_d": (1e-7, 10.0, "log"), "delta": (1e-8, 0.3, "log")},
+    "SGA": {"lr": (1e-5, 0.3, "log"), "momentum": (0.0, 1.0, "linear"), "dampening": (0.0, 1.0, "linear")},
+    "Rprop": {"lr": (1e-5, 0.3, "log"), "eta_minus": (0.0, 1.0, "linear"), "eta_plus": (1.0, 3.0, "linear")},
+    "RMSprop": {"lr": (1e-5, 0.3, "log"), "momentum": (0.0, 1.0, "linear"), "alpha": (1e-6, 0.3, "log")},
+    "AdamOS": {
+        "lr": (1e-5, 1.0, "log"),
+        "mu": (0.1, 0.999, "log"),
+        "C_gamma": (0.5, 1.0, "linear"),
+        "alpha_d": (0.02, 0.5, "linear"),
+        "mu_d": (0.8, 1.2, "linear"),
+        "gamma2_d": (0.2, 0.8, "linear"),
+    },
+    "NASA": {
+        "a": (0.1, 10.0, "linear"),
+        "b": (0.1, 10.0, "linear"),
+        "beta": (0.1, 10.0, "linear"),
+        "gamma": (0.5, 1.0, "linear"),
+    },
+    "SCGA": {
+        "lr": (1e-4, 1.0, "log"),
+        "lr_d": (0.4, 0.95, "linear"),
+        "beta": (0.1, 0.999, "log"),
+        "beta_d": (0.2, 0.8, "linear"),
+    },
+    "ASCGA": {
+        "lr": (1e-4, 1.0, "log"),
+        "lr_d": (0.4, 0.95, "linear"),
+        "beta": (0.1, 0.999, "log"),
+        "beta_d": (0.25, 0.85, "linear"),
+    },
+}
+SCHEDULED = ("Adam", "AdamW", "Adadelta", "SGA", "Rprop", "RMSprop")
+DECAYED = ("Adam", "AdamW", "Adadelta", "Adagrad", "SGA", "RMSprop")
+SWITCHES = {"SGA": {"nesterov"}, "RMSprop": {"centering"}}
+
+
+@pytest.mark.parametrize("rule", DOMAINS)
+def test_tuning_domains_are_the_papers(rule):
+    expected = dict(DOMAINS[rule])
+    expected |= {"lr_drop": (1e-7, 0.3, "log")} if rule in SCHEDULED else {}
+    expected |= {"weight_decay": (1e-8, 0.1, "log")} if rule in DECAYED else {}
+    for name in [rule] if rule in CATALOGUE else [f"{rule}-ERM", f"{rule}-FSM"]:
+        domain = get_entry(name).domain
+        switches = {h for h, parameter in domain.items() if isinstance(parameter, Bool)}
+        assert switches == SWITCHES.get(rule, set())
+        numbers = {h: (p.low, p.high, str(p.scale)) for h, p in domain.items() if isinstance(p, Float)}
+        assert numbers == expected
+    if rule == "AdamOS":
+        cadam = get_entry("CAdam").domain
+        assert (cadam["beta"].low, cadam["beta"].high) == (0.001, 0.999)
+        assert {h: (p.low, p.high, str(p.scale)) for h, p in cadam.items() if h != "beta"} == expected
+
+
+@given(st.sampled_from(list(CATALOGUE)))
+def test_maximizers_travel_to_other_processes(name):
+    assert pickle.loads(pickle.dumps(make_maximizer(name))).name == name
+
+
+# Tables and the guide. --------------------------------------------------------------------------------------------
+
+
+def test_rows_hold_every_entry():
+    rows = catalogue_rows()
+    assert [row["name"] for row in rows] == list(CATALOGUE)
+    assert all(tuple(row) == COLUMNS for row in rows)
+    assert "lr 0.03" in next(row["defaults"] for row in rows if row["name"] == "CAdam")
+
+
+@pytest.mark.parametrize("document", ["docs/catalogue.md"])
+def test_documents_show_the_catalogue_as_it_is(document):
+    path = ROOT / document
+    assert renewed(path.read_text()) == path.read_text(), f"run: python -m compbo.maximizers --write {document}"
+
+
+def test_the_readme_too_if_it_shows_the_catalogue():
+    text = (ROOT / "README.md").read_text()
+    if BEGIN in text:
+        assert renewed(text) == text, "run: python -m compbo.maximizers --write README.md"
+
+
+def test_the_updater(tmp_path, capsys):
+    document = tmp_path / "page.md"
+    document.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    assert main([str(document)]) == 1
+    assert "does not show" in capsys.readouterr().err
+    assert main(["--write", str(document)]) == 0
+    assert main([str(document)]) == 0
+    assert document.read_text() == f"before\n{BEGIN}\n{catalogue_markdown()}\n{END}\nafter\n"
+    with pytest.raises(ValueError, match="markers"):
+        renewed("no table here")
+
+
+def test_the_guide_works_as_written():
+    """Run the code of docs/add_a_maximizer.md, then hold its row to the protocol."""
+    text = (ROOT / "docs" / "add_a_maximizer.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert blocks
+    before = dict(CATALOGUE)
+    try:
+        exec("\n".join(blocks), {"__name__": "guide"})
+        (added,) = set(CATALOGUE) - set(before)
+        x0 = starts(4, 2, 2)
+        trace = make_maximizer(added)(Toy(2), x0, budget=Budget(60), box=Box.unit(2), generator=seeded())
+        assert (trace.best_value > trace.start_value).all()
+        assert added in catalogue_markdown()
+    finally:
+        CATALOGUE.clear()
+        CATALOGUE.update(before)
+
+
+def test_recorded_traces_cover_the_catalogue():
+    with (Path(__file__).parent / "data" / "traces.csv").open() as file:
+        assert {row["name"] for row in csv.DictReader(file)} == set(CATALOGUE)
