@@ -2,8 +2,8 @@
 
 A unit coordinate is one double, so it resolves about 1e-16 of the (warped) range: values closer than that share a
 coordinate. `Intervals.from_unit` therefore answers with the shortest decimal that has the coordinate asked for. That
-gives back every value with up to 12 significant digits (counted from the larger bound on a linear scale), and every
-value it has itself returned.
+gives back every value with up to 12 significant digits (on a linear scale counted from the larger bound, on a bilog
+scale from 1 if the value is smaller), and every value it has itself returned.
 """
 
 from __future__ import annotations

@@ -145,7 +145,11 @@ class Space:
         return torch.rand(*shape_prefix, self._dim, generator=generator, dtype=DTYPE)
 
     def sample(self, n: int, generator: Generator) -> list[Point]:
-        """n points, uniform in the unit cube; levels on a linear scale and choices are equally likely."""
+        """n points, uniform in the unit cube.
+
+        Choices and levels on a linear scale are equally likely; on another scale an integer k is as likely as
+        [k - 1/2, k + 1/2], cut at the bounds, is wide on that scale.
+        """
         if n < 0:
             raise ValueError(f"The number of points to sample must not be negative, got {n}.")
         return self.from_unit(self.sample_unit((n,), generator))
