@@ -1,7 +1,7 @@
 """Scales, and intervals mapped to [0, 1] by them, exactly there and back.
 
 A unit coordinate is one double, so it resolves about 1e-16 of the (warped) range: values closer than that share a
-coordinate. `Intervals.from_unit` therefore answers with the shortest decimal that has the coordinate asked for. That
+coordinate. `Intervals.short_values` therefore answers with the shortest decimal that has the coordinate asked for. That
 gives back every value with up to 12 significant digits (on a linear scale counted from the larger bound, on a bilog
 scale from 1 if the value is smaller), and every value it has itself returned.
 """
