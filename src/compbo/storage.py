@@ -111,14 +111,6 @@ class StoredRun:
         else:
             self._storage.set_trial_state_values(trial_id, TrialState.COMPLETE, [outcome.value])
 
-    def copy_to(self, url: str, name: str) -> None:
-        """The whole study in another storage."""
-        import optuna
-
-        with quiet_optuna():
-            own = self._storage.get_study_name_from_id(self._study_id)
-            optuna.copy_study(from_study_name=own, from_storage=self._storage, to_storage=url, to_study_name=name)
-
     def close(self) -> None:
         """Let others use the run."""
         self.lease.release()
@@ -165,6 +157,14 @@ def load_records(source: str | os.PathLike[str] | BaseStorage, study_name: str |
     """All evaluations of a stored run, or of any Optuna study with one objective, in the order of asking."""
     storage, study_id = _open_study(source, study_name)
     return _records(storage.get_all_trials(study_id, deepcopy=False))
+
+
+def copy_run(source: BaseStorage, study_name: str, path: str | os.PathLike[str]) -> None:
+    """A run of one storage in a new file."""
+    import optuna
+
+    with quiet_optuna():
+        optuna.copy_study(from_study_name=study_name, from_storage=source, to_storage=connect(path))
 
 
 def _open_study(source: str | os.PathLike[str] | BaseStorage, study_name: str | None) -> tuple[BaseStorage, int]:

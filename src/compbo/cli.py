@@ -1,0 +1,241 @@
+"""The command line. What a command needs is imported when it runs, so that --help answers at once."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from compbo import __version__
+from compbo.console import check_folder, out, readable, say
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+EPILOG = "Exit codes: 0 success, 1 the run failed, 2 bad input, 130 interrupted (what was evaluated is saved)."
+
+app = typer.Typer(
+    name="compbo",
+    help="Bayesian optimisation: good settings of an expensive black box in few evaluations, many at a time.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+WHAT, HOW, KEEP, METHOD = "What to optimise", "How to evaluate", "What to keep", "Method"  # panels of the help
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the whole trace of an error.")]
+StudyName = Annotated[str | None, typer.Option(help="Which run, if the storage holds several.", show_default=False)]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A file (run.db) or a storage URL.", show_default=False)]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"compbo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[  # noqa: ARG001 - its callback does the work
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    # An orderly end when a scheduler asks for it, as for Ctrl-C.
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+@app.command(epilog=EPILOG)
+@readable
+def demo(
+    evaluations: Annotated[int, typer.Option(min=16, help="Evaluations of the function.")] = 192,
+    seed: Annotated[int, typer.Option(min=0, help="Moves the optimum, and everything random.")] = 0,
+    report: Annotated[Path, typer.Option("--report", "-o", help="Where to write the page.")] = Path("report.html"),
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Minimise a function of 16 parameters and compare with random search; about half a minute."""
+    from compbo import demo as demonstration
+
+    check_folder(report)
+    say(
+        f"Levy's function in {demonstration.DIMENSIONS} dimensions, its optimum (value 0) moved to a random place; "
+        f"{evaluations} evaluations in joint batches of {demonstration.BATCH}."
+    )
+    outcome = demonstration.run_demo(evaluations, seed=seed)
+    out.print(demonstration.summary(outcome))
+    outcome.result.report(report, title="compbo demo: shifted Levy function")
+    say(f"Report: {report}")
+
+
+@app.command(epilog=EPILOG)
+@readable
+def optimize(
+    objective: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE.py:FUNCTION", help="The function: gets one dictionary, returns a number."),
+    ] = None,
+    command: Annotated[
+        str | None,
+        typer.Option(
+            help='Instead of a function, a program: "python train.py --lr {lr}". The last line it prints that is a '
+            "number is the value. No shell is involved.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    space: Annotated[Path | None, typer.Option(help="The parameters: a TOML file.", rich_help_panel=WHAT)] = None,
+    evaluations: Annotated[
+        int | None, typer.Option("--evaluations", "-n", help="How many in all.", rich_help_panel=WHAT)
+    ] = None,
+    maximize: Annotated[
+        bool, typer.Option("--maximize/--minimize", help="The direction.", rich_help_panel=WHAT)
+    ] = False,
+    workers: Annotated[int | None, typer.Option(help="Evaluate in so many processes.", rich_help_panel=HOW)] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="Points suggested at a time; by default workers, or 1.", rich_help_panel=HOW)
+    ] = None,
+    asynchronous: Annotated[
+        bool, typer.Option("--async", help="Suggest a point whenever a worker is free.", rich_help_panel=HOW)
+    ] = False,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which an evaluation is killed.", rich_help_panel=HOW)
+    ] = None,
+    max_failures: Annotated[
+        int | None, typer.Option(help="Stop when more evaluations have failed.", rich_help_panel=HOW)
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(help="sqlite:///run.db or a file name. The same command resumes.", rich_help_panel=KEEP),
+    ] = None,
+    study_name: Annotated[str, typer.Option(help="Name of the run in the storage.", rich_help_panel=KEEP)] = "compbo",
+    report: Annotated[Path | None, typer.Option(help="Write an HTML page.", rich_help_panel=KEEP)] = None,
+    seed: Annotated[int, typer.Option(help="The only source of randomness.", rich_help_panel=METHOD)] = 0,
+    acquisition: Annotated[str, typer.Option(help="ei, pi, sr, ucb or logei.", rich_help_panel=METHOD)] = "ucb",
+    maximizer: Annotated[
+        str, typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD)
+    ] = "CAdam-ME",
+    noise: Annotated[
+        float | None, typer.Option(help="Standard deviation of the values, if known.", rich_help_panel=METHOD)
+    ] = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Optimise a Python function or a program.
+
+    [dim]compbo optimize train.py:loss --space space.toml -n 128 --workers 4[/]
+
+    [dim]compbo optimize --command "python train.py --lr {lr}" --space space.toml -n 128[/]
+    """
+    from compbo.optimize import Request, carry_out
+
+    settings: dict[str, Any] = {"seed": seed, "acquisition": acquisition, "maximizer": maximizer, "noise": noise}
+    request = Request(
+        objective=objective,
+        command=command,
+        space=space,
+        evaluations=evaluations,
+        maximize=maximize,
+        batch=batch,
+        workers=workers,
+        asynchronous=asynchronous,
+        timeout=timeout,
+        max_failures=max_failures,
+        storage=storage,
+        study_name=study_name,
+        report=report,
+        settings=settings,
+    )
+    carry_out(request)
+
+
+@app.command(epilog=EPILOG)
+@readable
+def report(
+    run: Run,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Default: RUN with .html.")] = None,
+    study_name: StudyName = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Write a run, finished or not, as one HTML page."""
+    from compbo.report import write_report
+    from compbo.storage import load_optimizer
+
+    target = output if output is not None else default_output(run, ".html")
+    check_folder(target)
+    write_report(load_optimizer(run, study_name), target, title=study_name or Path(run).name)
+    say(f"Report: {target}")
+
+
+@app.command(epilog=EPILOG)
+@readable
+def export(
+    run: Run,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A .csv, .json or .parquet file. Default: RUN with .csv.")
+    ] = None,
+    study_name: StudyName = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Write the evaluations as a table: number, state, value, then the parameters."""
+    from compbo.history import check_format, write
+    from compbo.storage import load_records
+
+    target = output if output is not None else default_output(run, ".csv")
+    check_format(target)
+    check_folder(target)
+    records = load_records(run, study_name)
+    write(records, target)
+    say(f"{len(records)} evaluations: {target}")
+
+
+@app.command(epilog=EPILOG)
+@readable
+def catalogue(
+    markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """List what can maximise an acquisition function."""
+    from rich.table import Table
+
+    from compbo.maximizers import catalogue_markdown, catalogue_rows
+
+    if markdown:
+        typer.echo(catalogue_markdown())
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    columns = ("name", "order", "category", "rule", "tracker", "form")
+    for column in columns:
+        table.add_column(column, no_wrap=True)
+    for row in catalogue_rows():
+        table.add_row(*(row[column] for column in columns))
+    out.print(table)
+    say("Their hyperparameters and defaults: compbo catalogue --markdown")
+
+
+def default_output(run: str, suffix: str) -> Path:
+    """The name of the run's file with another suffix, in the current folder."""
+    name = run.rpartition("/")[2] if "://" in run else Path(run).name
+    return Path(Path(name or "run").stem + suffix)
+
+
+def attach_study() -> None:
+    """`compbo study ...`, where the study is installed."""
+    if importlib.util.find_spec("compbo.study.cli") is not None:
+        app.add_typer(importlib.import_module("compbo.study.cli").app, name="study")
+
+
+attach_study()
+
+
+def main() -> None:
+    """Entry point of the `compbo` command."""
+    app()

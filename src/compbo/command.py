@@ -1,0 +1,141 @@
+"""A program as the objective: arguments from the point, the value from the last number it prints."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import string
+import subprocess
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LONGEST = 200  # characters of a message
+
+
+class CommandFailedError(RuntimeError):
+    """The program gave no value."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Command:
+    """`python train.py --lr {lr}`: cut into arguments like a shell would, but never given to one.
+
+    Placeholders are filled after cutting, so that a value is never taken for two arguments or for shell code. {{ and
+    }} are plain braces. Evaluations may run in several threads.
+    """
+
+    def __init__(self, template: str, names: Iterable[str], timeout: float | None = None) -> None:
+        """names: of the parameters; each placeholder must be one of them."""
+        try:
+            self._arguments = shlex.split(template)
+            used = {name for argument in self._arguments for name in _placeholders(argument)}
+        except ValueError as error:
+            raise ValueError(f"--command {template!r} cannot be read: {error}.") from error
+        if not self._arguments:
+            raise ValueError('--command is empty: give a program, for instance "python train.py --lr {lr}".')
+        known = list(names)
+        for name in used:
+            if name not in known:
+                raise ValueError(
+                    f"--command: {{{name}}} is not a parameter of the space, which has {', '.join(known)}."
+                )
+        if not used:
+            example = f"{{{known[0]}}}"
+            raise ValueError(
+                f"--command has no placeholder: the program would never see a parameter, use e.g. {example}."
+            )
+        if "{" not in self._arguments[0] and shutil.which(self._arguments[0]) is None:
+            raise ValueError(f"--command: there is no program {self._arguments[0]!r}.")
+        self.unused = [name for name in known if name not in used]
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[str]] = set()
+        self._stopped = False
+
+    def arguments(self, params: dict[str, Any]) -> list[str]:
+        """The program and its arguments for a point; floats are written so that they read back exactly."""
+        return [argument.format_map(params) for argument in self._arguments]
+
+    def __call__(self, params: dict[str, Any]) -> float:
+        """Run the program; its last line on standard output that is a number is the value."""
+        if self._stopped:
+            raise CommandFailedError("the run is over")
+        # A group of its own: a time limit ends the program with all it started, and Ctrl-C is ours to handle.
+        process = subprocess.Popen(
+            self.arguments(params),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        with self._lock:
+            self._running.add(process)
+        try:
+            output, errors = process.communicate(timeout=self._timeout)
+        except subprocess.TimeoutExpired as error:
+            raise CommandFailedError(f"stopped: not finished after {self._timeout:g} s") from error
+        finally:
+            _end(process)
+            with self._lock:
+                self._running.discard(process)
+        if process.returncode != 0:
+            raise CommandFailedError(_exit_message(process.returncode, errors))
+        return _last_number(output)
+
+    def stop(self) -> None:
+        """End every program that still runs."""
+        self._stopped = True
+        with self._lock:
+            for process in self._running:
+                _kill(process)
+
+
+def _placeholders(argument: str) -> list[str]:
+    found = []
+    for _, name, spec, conversion in string.Formatter().parse(argument):
+        if name is None:
+            continue
+        if not name:
+            raise ValueError("{} is empty, name the parameter as in {lr}; {{ and }} are plain braces")
+        found.append(name)
+        if spec or conversion:
+            raise ValueError(f"{{{name}...}} has a format; only the plain {{{name}}} is possible")
+    return found
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Leave nothing running, and no pipe open."""
+    if process.poll() is None:
+        _kill(process)
+        process.communicate()
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _exit_message(code: int, errors: str) -> str:
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    ended = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
+    return f"{ended}: {lines[-1][:LONGEST]}" if lines else ended
+
+
+def _last_number(output: str) -> float:
+    for line in reversed(output.splitlines()):
+        with contextlib.suppress(ValueError):
+            return float(line)
+    raise CommandFailedError("printed no line that is a number")

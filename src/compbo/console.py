@@ -1,0 +1,102 @@
+"""How the command line speaks: results as tables on standard output, everything else in a line on standard error."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from compbo.loop import Result
+
+RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+SHOWN = 24  # parameters of the best point that are printed
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+class CommandError(Exception):
+    """Something to tell the user in one line, and the exit code."""
+
+    def __init__(self, message: str, code: int = RUN_FAILED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def readable(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose errors are one line and an exit code; with --debug, the trace."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except KeyboardInterrupt:
+            say("Interrupted.")
+            raise typer.Exit(INTERRUPTED) from None
+        except (typer.Exit, typer.Abort):
+            raise
+        except Exception as error:
+            if kwargs.get("debug"):
+                raise
+            code = error.code if isinstance(error, CommandError) else exit_code(error)
+            say(_line(error))
+            raise typer.Exit(code) from None
+
+    return wrapped
+
+
+def exit_code(error: Exception) -> int:
+    """2 for what the user gave, 1 for what went wrong with it."""
+    from_user = (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError, ImportError)
+    return BAD_INPUT if isinstance(error, from_user) else RUN_FAILED
+
+
+def _line(error: Exception) -> str:
+    """What the error says; of an unexpected one, also how to see more."""
+    from compbo.lease import InUseError
+    from compbo.loop import RunError
+
+    if isinstance(error, CommandError):
+        return escape(str(error))
+    text = " ".join(str(error).split())
+    if not isinstance(error, ValueError | OSError | ImportError | RunError | InUseError):
+        text = f"{type(error).__name__}: {text} (--debug shows where)"
+    return f"[bold red]Error:[/] {escape(text)}"
+
+
+def say(message: str) -> None:
+    """A line for the person at the terminal; not part of the result."""
+    err.print(message, soft_wrap=True)
+
+
+def show_result(result: Result) -> None:
+    """Best value, its parameters, how many evaluations."""
+    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    failed = sum(record.state == "FAIL" for record in result.records)
+    done = sum(record.state != "RUNNING" for record in result.records)
+    table.add_row("evaluations", f"{done}" + (f" [red]({failed} failed)[/]" if failed else ""))
+    if result.best is not None:
+        table.add_row("best value", f"[bold]{result.best.value!r}[/]")
+        for name, value in list(result.best.params.items())[:SHOWN]:
+            table.add_row(f"  {escape(name)}", escape(str(value) if isinstance(value, str) else repr(value)))
+        if len(result.best.params) > SHOWN:
+            table.add_row("  …", f"{len(result.best.params) - SHOWN} more parameters")
+    if result.telemetry:
+        table.add_row("last ask", escape(f"{result.telemetry[-1].verdict} ({result.telemetry[-1].reason})"))
+    out.print(table)
+
+
+def check_folder(path: Path) -> None:
+    """ValueError before any work if a file could not be written."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name a file.")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"{path}: the folder {path.absolute().parent} does not exist.")

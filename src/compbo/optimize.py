@@ -1,0 +1,142 @@
+"""`compbo optimize`: from the words of the command line to a run."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compbo.command import Command
+from compbo.console import INTERRUPTED, RUN_FAILED, CommandError, check_folder, say, show_result
+from compbo.loop import RunError, RunInterrupted
+from compbo.objective import load_objective
+from compbo.run import maximize, minimize
+from compbo.space import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compbo.loop import Result
+
+RESCUE = "compbo-run"  # where an interrupted run without a storage is saved
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user typed."""
+
+    objective: str | None
+    command: str | None
+    space: Path | None
+    evaluations: int | None
+    maximize: bool
+    batch: int | None
+    workers: int | None
+    asynchronous: bool
+    timeout: float | None
+    max_failures: int | None
+    storage: str | None
+    study_name: str
+    report: Path | None
+    settings: dict[str, Any]
+
+
+def carry_out(request: Request) -> None:
+    """Check everything, run, show the result; an interrupted or failed run ends with the command that resumes it."""
+    from optuna.storages import InMemoryStorage
+
+    space, evaluations = _required(request)
+    if request.report is not None:
+        check_folder(request.report)
+    storage = request.storage if request.storage is not None else InMemoryStorage()
+    search = maximize if request.maximize else minimize
+    with _evaluation(request, space) as (objective, how):
+        try:
+            result = search(
+                objective,
+                space,
+                evaluations=evaluations,
+                storage=storage,
+                study_name=request.study_name,
+                max_failures=request.max_failures,
+                asynchronous=request.asynchronous,
+                **how,
+                **request.settings,
+            )
+        except RunInterrupted as interrupt:
+            kept = _keep(request, storage, interrupt.result)
+            raise CommandError(f"Interrupted. {kept}", INTERRUPTED) from interrupt
+        except RunError as error:
+            raise CommandError(f"{error} {_keep(request, storage, error.result)}") from error
+    show_result(result)
+    if request.report is not None:
+        result.report(request.report, title=request.objective or request.command or "compbo run")
+        say(f"Report: {request.report}")
+    if result.best is None:
+        raise CommandError(f"Every evaluation failed; the last one: {result.records[-1].message}", RUN_FAILED)
+
+
+def _required(request: Request) -> tuple[Space, int]:
+    if (request.objective is None) == (request.command is None):
+        raise ValueError('Give either a function (file.py:function) or --command "program {parameter}".')
+    if request.space is None:
+        raise ValueError("--space is missing: a TOML file with one table per parameter.")
+    if not request.space.is_file():
+        raise ValueError(f"--space {request.space}: there is no such file.")
+    if request.evaluations is None:
+        raise ValueError("--evaluations is missing: how many times may the objective be evaluated?")
+    return Space.from_toml_file(request.space), request.evaluations
+
+
+@contextmanager
+def _evaluation(request: Request, space: Space) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The objective and how to evaluate it; programs are run by threads, functions by processes."""
+    if request.command is None:
+        workers = 1 if request.workers is None and request.timeout is not None else request.workers
+        how = {"batch_size": request.batch, "workers": workers, "timeout": request.timeout}
+        yield load_objective(request.objective or ""), how
+        return
+    command = Command(request.command, space.names, request.timeout)
+    if command.unused:
+        say(f"Note: --command does not use {', '.join(command.unused)}.")
+    if request.workers is None:
+        yield command, {"batch_size": request.batch}
+        return
+    if request.workers < 1:
+        raise ValueError(f"--workers must be at least 1, got {request.workers}.")
+    executor = ThreadPoolExecutor(request.workers)
+    try:
+        batch = request.batch if request.batch is not None else request.workers
+        yield command, {"batch_size": batch, "executor": executor}
+    finally:
+        command.stop()
+        executor.shutdown(cancel_futures=True)
+
+
+def _keep(request: Request, storage: Any, result: Result) -> str:
+    """Say where the run is and how to resume it; without a storage, save it first."""
+    words = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    done = sum(record.state != "RUNNING" for record in result.records)
+    if done == 0:
+        return "Nothing was evaluated yet."
+    place = request.storage
+    if place is None:
+        from compbo.storage import copy_run
+
+        path = next(path for path in _rescue_files() if not path.exists())
+        copy_run(storage, request.study_name, path)
+        place = str(path)
+        words += ["--storage", place]
+    return f"{done} of {request.evaluations} evaluations are saved in {place}. Resume with:\n{shlex.join(words)}"
+
+
+def _rescue_files() -> Iterator[Path]:
+    yield Path(f"{RESCUE}.db")
+    number = 2
+    while True:
+        yield Path(f"{RESCUE}-{number}.db")
+        number += 1
