@@ -1,0 +1,119 @@
+"""Run cells in processes of their own, from here or from a Dask worker: the other end of `worker.py`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
+from typing import IO
+
+from compbo.study.cell import Cell, cell_from_json
+from compbo.study.environment import thread_environment
+from compbo.study.worker import Limits, encode_request, read_frame, write_frame
+
+ATTEMPTS = 2  # a worker process that dies under a cell is replaced once
+
+
+class LauncherClosed(RuntimeError):
+    """The launcher was closed while a cell was running."""
+
+
+class Launcher:
+    """One worker process and, while a cell runs, one process below it; started when first needed."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    def run(self, cell: Cell) -> bytes:
+        """The row of the cell as a Parquet file, whatever happens to the cell."""
+        for _ in range(ATTEMPTS):
+            answer = self._attempt(cell)
+            if self._closed:
+                raise LauncherClosed("closed while a cell was running")
+            if answer is not None:
+                return answer
+        from compbo.study import experiment, schema
+
+        outcome = experiment.failure(f"the worker process died {ATTEMPTS} times under this cell", "")
+        return schema.to_bytes(
+            {**experiment.identity(cell), **outcome, **experiment.circumstances(datetime.now(UTC), 0.0)}
+        )
+
+    def _attempt(self, cell: Cell) -> bytes | None:
+        """The answer, or None if the worker process died."""
+        if self._process is None or self._process.poll() is not None:
+            self._process = self._start()
+        requests, answers = _pipes(self._process)
+        try:
+            write_frame(requests, encode_request(cell, self._limits))
+            answer = read_frame(answers)
+        except (BrokenPipeError, ValueError):  # it was idle for too long, or closed from another thread
+            answer = None
+        if answer is None:
+            self._reap()
+        return answer
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        variables = {
+            **os.environ,
+            **thread_environment(self._limits.threads),
+            "PYTHONHASHSEED": "0",
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),  # what can be imported here, can be there
+        }
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "compbo.study.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=variables,
+            start_new_session=True,  # Ctrl-C is the driver's
+        )
+
+    def _reap(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except BrokenPipeError:
+                    continue
+
+    def close(self) -> None:
+        """End the worker process and the cell it runs, from any thread."""
+        self._closed = True
+        process = self._process
+        if process is not None:
+            process.kill()  # the cell is killed with it, on Linux by the kernel, elsewhere by the broken pipe
+            process.wait()
+
+    def __del__(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    if process.stdin is None or process.stdout is None:
+        raise RuntimeError("the worker process was started without pipes")
+    return process.stdin, process.stdout
+
+
+_of_this_thread = threading.local()
+
+
+def run_remote(definition: str, threads: int, seconds: float | None, memory: int | None) -> bytes:
+    """A cell on a Dask worker: one process per cell, below a worker process kept by this thread."""
+    limits = Limits(threads, seconds, memory)
+    if getattr(_of_this_thread, "limits", None) != limits:
+        old = getattr(_of_this_thread, "launcher", None)
+        if old is not None:
+            old.close()
+        _of_this_thread.launcher, _of_this_thread.limits = Launcher(limits), limits
+    launcher: Launcher = _of_this_thread.launcher
+    return launcher.run(cell_from_json(definition))
