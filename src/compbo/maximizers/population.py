@@ -55,9 +55,10 @@ def cma_es(
             "popsize": max(SMALLEST_POPULATION, len(start)),
             "bounds": [0.0, 1.0],
             "CMA_diagonal": size > SEPARABLE_ABOVE,
+            "AdaptSigma": cma.sigma_adaptation.CMAAdaptSigmaCSA,  # the paper's; TPA would use NumPy's global generator
             "maxiter": budget.steps,
             "randn": lambda *sizes: numbers.standard_normal(sizes),
-            "seed": np.nan,  # never touch NumPy's global generator
+            "seed": np.nan,  # do not seed NumPy's global generator
             "verbose": -10,  # silent, and no signal file is looked for
             "verb_log": 0,
         }
