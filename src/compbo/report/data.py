@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from compbo.history import COMPLETE, FAIL
 from compbo.report.axes import Axis, axis_of, definition, fraction, position
 from compbo.report.reproduce import as_python, call, settings_rows, versions
-from compbo.report.slices import Surrogate, surrogate_of
+from compbo.report.slices import SLICES, Surrogate, surrogate_of
 from compbo.space import Float, Int
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Report(TypedDict):
     best_so_far: list[float | None]
     model_from: int | None  # number of evaluations known when the model first proposed
     axes: list[Axis]  # of the parameters that vary, in the order of the space
-    positions: list[list[float]]  # per axis, per evaluation
+    positions: dict[str, list[float]]  # of every evaluation, along the axes that are shown
     space: list[tuple[str, str, str]]  # name, kind, definition
     surrogate: Surrogate | None
     no_surrogate: str  # why there is none
@@ -102,6 +102,8 @@ def collect(optimizer: Optimizer, title: str | None = None) -> Report:
     best = optimizer.best
     surrogate, why_not = surrogate_of(optimizer, best)
     parameters = {name: p for name, p in optimizer.space.parameters.items() if not p.is_constant}
+    names = list(parameters) if surrogate is None else [share["name"] for share in surrogate["importance"]]
+    shown = sorted(names[:SLICES], key=list(parameters).index)
     modelled = [entry.observations for entry in optimizer.telemetry if entry.verdict != "initial design"]
     return Report(
         title=title or "Optimisation report",
@@ -112,10 +114,7 @@ def collect(optimizer: Optimizer, title: str | None = None) -> Report:
         best_so_far=_best_so_far(optimizer),
         model_from=modelled[0] if modelled else None,
         axes=[axis_of(name, parameter) for name, parameter in parameters.items()],
-        positions=[
-            [position(parameter, e.params[name]) for e in optimizer.evaluations]
-            for name, parameter in parameters.items()
-        ],
+        positions={name: [position(parameters[name], e.params[name]) for e in optimizer.evaluations] for name in shown},
         space=[(name, p.kind, definition(p)) for name, p in optimizer.space.parameters.items()],
         surrogate=surrogate,
         no_surrogate=why_not,

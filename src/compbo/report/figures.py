@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 Figure = dict[str, Any]
 
-LINES = 1000  # of the parallel coordinates
-UPRIGHTS = 12  # parameters beside the value
+LINES = 300  # of the parallel coordinates
 NAMED = 6  # parameters in a hover label
 
 
@@ -25,13 +24,10 @@ def value_title(report: Report) -> str:
     return f"Objective value ({'higher' if report['direction'] == 'maximize' else 'lower'} is better)"
 
 
-def important_axes(report: Report, most: int) -> list[int]:
-    """Indices of the axes to show, in the order of the space: the most important ones if a model can tell."""
-    axes = report["axes"]
-    if len(axes) <= most or report["surrogate"] is None:
-        return list(range(min(len(axes), most)))
-    places = {axis["name"]: i for i, axis in enumerate(axes)}
-    return sorted(places[share["name"]] for share in report["surrogate"]["importance"][:most])
+def counting_axis(title: str, count: int) -> Figure:
+    """An axis of whole numbers from 0."""
+    ticks = {"dtick": 1} if count <= 12 else {"nticks": 12}
+    return {"title": {"text": title}, "range": [-0.8, max(count, 2) - 0.2], "tickformat": "d", **ticks}
 
 
 def progress(report: Report) -> Figure:
@@ -39,7 +35,7 @@ def progress(report: Report) -> Figure:
     rows = report["evaluations"]
     done = [row for row in rows if row["value"] is not None]
     failed = [row for row in rows if row["value"] is None]
-    shown = [report["axes"][i]["name"] for i in important_axes(report, NAMED)]
+    shown = list(report["positions"])[:NAMED]
     best = report["best"]
     data: list[Figure] = [
         {
@@ -74,12 +70,13 @@ def progress(report: Report) -> Figure:
 
 def _progress_layout(report: Report) -> Figure:
     layout: Figure = {
-        "xaxis": {"title": {"text": "Evaluation number"}, "range": [-0.8, max(len(report["evaluations"]), 2) - 0.2]},
-        "yaxis": {"title": {"text": value_title(report)}},
+        "xaxis": counting_axis("Evaluation number", len(report["evaluations"])),
+        "yaxis": {"title": {"text": value_title(report)}, "showticklabels": report["best"] is not None},
         "yaxis2": {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
     }
-    start = report["model_from"]
-    if start:
+    start, count = report["model_from"], len(report["evaluations"])
+    if start and start < count:
+        side = "left" if start < 0.6 * count else "right"
         line = {"color": "$line", "width": 1, "dash": "dot"}
         layout["shapes"] = [
             {"type": "line", "x0": start - 0.5, "x1": start - 0.5, "y0": 0, "y1": 1, "yref": "paper", "line": line}
@@ -91,9 +88,9 @@ def _progress_layout(report: Report) -> Figure:
                 "yref": "paper",
                 "text": "the model proposes from here",
                 "showarrow": False,
-                "xanchor": "left",
+                "xanchor": side,
                 "yanchor": "top",
-                "xshift": 4,
+                "xshift": 4 if side == "left" else -4,
                 "font": {"size": 11, "color": "$muted"},
             }
         ]
@@ -108,16 +105,17 @@ def log_scale_helps(report: Report) -> bool:
 
 def parallel(report: Report) -> Figure:
     """One line per evaluation through its parameters to its value; one trace per tenth, the best tenth on top."""
-    axes = [(report["axes"][i], report["positions"][i]) for i in important_axes(report, UPRIGHTS)]
+    axes = [(axis, report["positions"][axis["name"]]) for axis in report["axes"] if axis["name"] in report["positions"]]
     rows = _ranked(report)
     values = [row["value"] for row in rows if row["value"] is not None]
     tenths = np.array_split(np.arange(len(rows)), 10)
+    thin = 1.2 if len(rows) <= 150 else 0.8
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     data = []
     for tenth in reversed(range(10)):
         trace = _polylines([rows[int(i)] for i in tenths[tenth]], axes, low, high)
         trace["meta"] = tenth + 1  # for the control that hides the worse ones
-        trace["line"] = {"color": f"$decile{tenth}", "width": 1.2 + 0.6 * (tenth == 0)}
+        trace["line"] = {"color": f"$decile{tenth}", "width": thin + 0.6 * (tenth == 0)}
         data.append(trace)
     best = _polylines(rows[:1], axes, low, high)
     marker = {"color": "$vermillion", "size": 6}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from compbo.propose import Verdict
+from compbo.report.figures import counting_axis
 from compbo.report.labels import number, text, wrapped
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def verdicts(asks: list[Ask]) -> Figure:
     }
     counts = {verdict: sum(ask["verdict"] == verdict for ask in asks) for verdict in rows}
     layout = {
-        "xaxis": _ask_axis(asks),
+        "xaxis": counting_axis("Ask", len(asks)),
         "yaxis": {
             "tickvals": [places[str(verdict)] for verdict in rows],
             "ticktext": [f"{verdict} ({counts[verdict]})" for verdict in rows],
@@ -120,7 +121,10 @@ def restarts(asks: list[Ask]) -> Figure:
             "hoverinfo": "text",
         }
     )
-    return {"data": data, "layout": {"xaxis": _ask_axis(asks), "yaxis": _acquisition_axis(asks, "Acquisition value")}}
+    return {
+        "data": data,
+        "layout": {"xaxis": counting_axis("Ask", len(asks)), "yaxis": _acquisition_axis(asks, "Acquisition value")},
+    }
 
 
 def _ranges(asks: list[Ask], which: str, title: str, colour: str, shift: float) -> Figure:
@@ -179,7 +183,7 @@ def gains(asks: list[Ask]) -> Figure:
         "marker": {"color": "$vermillion", "symbol": "line-ew-open", "size": 10, "line": {"width": 2}},
         "hoverinfo": "skip",
     }
-    layout = {"xaxis": _ask_axis(asks), "yaxis": _acquisition_axis(asks, "Gain"), "bargap": 0.3}
+    layout = {"xaxis": counting_axis("Ask", len(asks)), "yaxis": _acquisition_axis(asks, "Gain"), "bargap": 0.3}
     return {"data": [bars, errors], "layout": layout}
 
 
@@ -197,17 +201,13 @@ def seconds(asks: list[Ask]) -> Figure:
         }
         for key, title, colour in _SECONDS
     ]
-    layout = {"xaxis": _ask_axis(asks), "yaxis": {"title": {"text": "Seconds"}, "rangemode": "tozero"}}
+    layout = {"xaxis": counting_axis("Ask", len(asks)), "yaxis": {"title": {"text": "Seconds"}, "rangemode": "tozero"}}
     return {"data": data, "layout": {**layout, "barmode": "stack", "bargap": 0.3, "legend": {"traceorder": "normal"}}}
 
 
 def _part(ask: Ask, key: str) -> float:
     parts = {name: ask[name] for name in ("fit_seconds", "start_seconds", "maximise_seconds")}
     return round(parts[key], 5)
-
-
-def _ask_axis(asks: list[Ask]) -> Figure:
-    return {"title": {"text": "Ask"}, "range": [-0.8, max(len(asks), 2) - 0.2], "tickformat": "d", "nticks": 12}
 
 
 def _acquisition_axis(asks: list[Ask], words: str) -> Figure:

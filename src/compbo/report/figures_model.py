@@ -16,11 +16,8 @@ BARS = 20
 
 
 def importance(surrogate: Surrogate) -> Figure:
-    """A bar per parameter, the most important on top, the many last ones together."""
-    shares = [(name(share["name"]), share["share"]) for share in surrogate["importance"]]
-    if len(shares) > BARS:
-        rest = shares[BARS - 1 :]
-        shares = [*shares[: BARS - 1], (f"{len(rest)} others together", sum(share for _, share in rest))]
+    """A bar for each of the most important parameters, the first on top."""
+    shares = [(name(share["name"]), share["share"]) for share in surrogate["importance"][:BARS]]
     places = list(range(len(shares)))
     bar = {
         "type": "bar",
@@ -161,16 +158,11 @@ def axis_layout(axis: Axis) -> Figure:
 
 
 def _observed(report: Report, surrogate: Surrogate, which: str) -> tuple[list[float], list[float | None]]:
-    places = _positions(report, which)
+    places = report["positions"][which]
     near = surrogate["near"]
     return [places[i] for i in near], [report["evaluations"][i]["value"] for i in near]
 
 
 def _best_position(report: Report, which: str) -> float:
     best = report["best"]
-    return _positions(report, which)[best["number"] if best is not None else 0]
-
-
-def _positions(report: Report, which: str) -> list[float]:
-    names = [axis["name"] for axis in report["axes"]]
-    return report["positions"][names.index(which)]
+    return report["positions"][which][best["number"] if best is not None else 0]

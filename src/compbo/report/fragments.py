@@ -73,8 +73,7 @@ def _tile(name: str, figure: str, more: str, kind: str = "") -> str:
 
 
 def _kinds(report: Report) -> str:
-    words = {"float": "real", "int": "whole", "constant": "fixed"}
-    kinds = [words.get(kind, "of choices") for _, kind, _ in report["space"]]
+    kinds = [kind if kind in ("float", "int", "constant") else "choice" for _, kind, _ in report["space"]]
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
 
 

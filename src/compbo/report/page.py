@@ -115,7 +115,7 @@ def _evaluation_slots(report: Report, board: _Board) -> dict[str, str]:
         "chart_parallel": piece.empty("No evaluation has succeeded yet."),
     }
     if report["best"] is not None:
-        least = 92 * (1 + min(len(report["axes"]), figures.UPRIGHTS))
+        least = 80 * (1 + len(report["positions"]))
         figure = figures.parallel(report)
         slots["chart_parallel"] = board.place("parallel", figure, "Parallel coordinates", height=380, least=least)
     return slots
@@ -170,12 +170,14 @@ def _pairs(report: Report) -> list[dict[str, Any]]:
 def _words(report: Report) -> dict[str, str]:
     """Everything in the page that is text."""
     model, axes = report["surrogate"], len(report["axes"])
-    shown = min(axes, figures.UPRIGHTS)
+    shown = len(report["positions"])
     done = sum(row["value"] is not None for row in report["evaluations"])
-    parallel_note = f"Shown are the {shown} most important of {axes} parameters. " if shown < axes else ""
+    parallel_note = f"Shown are {shown} of {axes} parameters, the most important ones. " if shown < axes else ""
     parallel_note += (
         f"{figures.LINES} of {done} evaluations are drawn, evenly by rank. " if done > figures.LINES else ""
     )
+    rest = [share["share"] for share in model["importance"][figures_model.BARS :]] if model is not None else []
+    importance_note = f"The other {len(rest)} parameters share {100.0 * sum(rest):.1f} %." if rest else ""
     slices = len(model["slices"]) if model is not None else 0
     slices_note = f"Shown are the {slices} most important of {axes} parameters." if 0 < slices < axes else ""
     labels = [f"{pair['x']['name']} × {pair['y']['name']}" for pair in model["pairs"]] if model is not None else []
@@ -188,6 +190,7 @@ def _words(report: Report) -> dict[str, str]:
         "log_control": piece.log_control() if figures.log_scale_helps(report) else "",
         "share_control": piece.share_control() if done > 1 else "",
         "parallel_note": piece.safe(parallel_note),
+        "importance_note": piece.safe(importance_note),
         "model_lead": piece.safe(_model_lead(report)),
         "slices_note": piece.safe(slices_note),
         "pair_control": piece.pair_control(labels) if labels else "",

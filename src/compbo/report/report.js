@@ -6,7 +6,10 @@
   // Theme: the reader's choice, else the system's. A file may have no storage; then the choice lasts as long as the page.
   const remembered = () => { try { return localStorage.getItem("compbo-theme"); } catch { return null; } };
   const remember = (theme) => { try { localStorage.setItem("compbo-theme", theme); } catch { /* no storage */ } };
-  const theme = () => root.dataset.theme || (dark.matches ? "dark" : "light");
+  const theme = () => {
+    if (root.dataset.print) return "light";
+    return root.dataset.theme || (dark.matches ? "dark" : "light");
+  };
   if (["light", "dark"].includes(remembered())) root.dataset.theme = remembered();
 
   // Charts: figures name their colours by tokens, and only fields that hold colours are looked at.
@@ -30,7 +33,7 @@
     const charts = report.charts;
     const touch = matchMedia("(pointer: coarse)").matches;
     const config = {
-      displaylogo: false, responsive: true, typesetMath: false, doubleClick: "reset",
+      displaylogo: false, typesetMath: false, doubleClick: "reset",
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
     };
     if (touch) config.displayModeBar = false;
@@ -41,6 +44,7 @@
       const layout = painted(figure.layout, palette);
       layout.template = painted(report.template, palette);
       if (touch) layout.dragmode = false; // a finger on a chart scrolls the page
+      [layout.width, layout.height] = [element.clientWidth, element.clientHeight];
       return Plotly.react(element, painted(figure.data, palette), layout, config);
     };
     const all = () => [...document.querySelectorAll("[data-chart]")];
@@ -58,9 +62,14 @@
       remember(root.dataset.theme);
       show(theme());
     });
+    let waiting = 0;
+    addEventListener("resize", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => show(theme()), 120);
+    });
     dark.addEventListener("change", () => show(theme()));
-    addEventListener("beforeprint", () => show("light"));
-    addEventListener("afterprint", () => show(theme()));
+    addEventListener("beforeprint", () => { root.dataset.print = "true"; show(theme()); });
+    addEventListener("afterprint", () => { delete root.dataset.print; show(theme()); });
 
     const log = document.getElementById("log-values");
     log?.addEventListener("change", () => {

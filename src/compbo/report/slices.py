@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 from dataclasses import fields
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 import torch
 
 from compbo.optimizer import Evaluation, Optimizer
 from compbo.report.axes import Axis, axis_of, label, position, values_along
+from compbo.space import Space
 from compbo.space.codecs import width
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from torch import Tensor
 
@@ -110,11 +111,11 @@ class _Column(NamedTuple):
     axis: Axis
     columns: slice
 
-    def grid(self, optimizer: Optimizer, best: Mapping[str, Any], most: int) -> tuple[list[Scalar], Tensor]:
+    def grid(self, most: int) -> tuple[list[Scalar], Tensor]:
         """At most `most` values and their unit coordinates (m, w)."""
         values = values_along(self.parameter, most)
-        unit = optimizer.space.to_unit([{**best, self.axis["name"]: value} for value in values])
-        return values, unit[:, self.columns]
+        name = self.axis["name"]
+        return values, Space({name: self.parameter}).to_unit([{name: value} for value in values])
 
 
 def _look(optimizer: Optimizer, best: Evaluation, model: GP, observations: int) -> Surrogate:
@@ -125,11 +126,12 @@ def _look(optimizer: Optimizer, best: Evaluation, model: GP, observations: int) 
     order = np.argsort(-shares, kind="stable").tolist()
     sign = 1.0 if optimizer.settings.direction == "maximize" else -1.0
     top = [columns[i] for i in order]
+    base = optimizer.space.to_unit([best.params])
     return Surrogate(
         importance=[Share(name=columns[i].axis["name"], share=float(shares[i])) for i in order],
-        slices=[_slice(optimizer, best.params, model, column, sign) for column in top[:SLICES]],
-        pairs=[_pair(optimizer, best.params, model, x, y, sign) for x, y in combinations(top[:PAIRED], 2)],
-        near=_near(optimizer, best.params, inverse),
+        slices=[_slice(base, model, column, sign) for column in top[:SLICES]],
+        pairs=[_pair(base, model, x, y, sign) for x, y in combinations(top[:PAIRED], 2)],
+        near=_near(optimizer, base, inverse),
         observations=observations,
         kernel=model.kernel.name,
         noise=model.scale * model.hyperparameters.noise**0.5,
@@ -146,9 +148,10 @@ def _columns(parameters: Mapping[str, Parameter]) -> list[_Column]:
     return found
 
 
-def _slice(optimizer: Optimizer, best: Mapping[str, Any], model: GP, column: _Column, sign: float) -> Slice:
-    values, block = column.grid(optimizer, best, SLICE_VALUES)
-    x = optimizer.space.to_unit([best]).repeat(len(values), 1)
+def _slice(base: Tensor, model: GP, column: _Column, sign: float) -> Slice:
+    """Base: the best point in the unit cube (1, d)."""
+    values, block = column.grid(SLICE_VALUES)
+    x = base.repeat(len(values), 1)
     x[:, column.columns] = block
     mean, deviation = model.predict(x)
     return Slice(
@@ -160,13 +163,11 @@ def _slice(optimizer: Optimizer, best: Mapping[str, Any], model: GP, column: _Co
     )
 
 
-def _pair(
-    optimizer: Optimizer, best: Mapping[str, Any], model: GP, first: _Column, second: _Column, sign: float
-) -> Pair:
-    x_values, x_block = first.grid(optimizer, best, PAIR_VALUES)
-    y_values, y_block = second.grid(optimizer, best, PAIR_VALUES)
+def _pair(base: Tensor, model: GP, first: _Column, second: _Column, sign: float) -> Pair:
+    x_values, x_block = first.grid(PAIR_VALUES)
+    y_values, y_block = second.grid(PAIR_VALUES)
     across, up = len(x_values), len(y_values)
-    unit = optimizer.space.to_unit([best]).repeat(across * up, 1)
+    unit = base.repeat(across * up, 1)
     unit[:, first.columns] = x_block.repeat(up, 1)
     unit[:, second.columns] = y_block.repeat_interleave(across, 0)
     mean, deviation = model.predict(unit)
@@ -182,11 +183,10 @@ def _pair(
     )
 
 
-def _near(optimizer: Optimizer, best: Mapping[str, Any], inverse: Tensor) -> list[int]:
+def _near(optimizer: Optimizer, base: Tensor, inverse: Tensor) -> list[int]:
     """Indices of the successful evaluations nearest to the best point, nearest first."""
     done = [i for i, e in enumerate(optimizer.evaluations) if not e.failed]
-    points: Sequence[Mapping[str, Any]] = [optimizer.evaluations[i].params for i in done]
-    offset = (optimizer.space.to_unit(points) - optimizer.space.to_unit([best])) * inverse
+    offset = (optimizer.space.to_unit([optimizer.evaluations[i].params for i in done]) - base) * inverse
     order = torch.argsort(offset.square().sum(-1), stable=True)[:NEAR]
     return [done[int(i)] for i in order]
 
