@@ -212,3 +212,8 @@ def circumstances(started: datetime, seconds: float) -> schema.Row:
         "versions": environment.versions(),
         "machine": environment.machine(),
     }
+
+
+def lost_row(cell: Cell, error: str) -> schema.Row:
+    """The row of a cell whose worker vanished."""
+    return {**identity(cell), **failure(error, ""), **circumstances(datetime.now(UTC), 0.0)}

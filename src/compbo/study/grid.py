@@ -157,9 +157,7 @@ def load_grid(preset_or_file: str) -> Grid:
         return parse_grid(preset_or_file, resource.read_text(encoding="utf-8"))
     path = Path(preset_or_file)
     if not path.is_file():
-        raise ValueError(
-            f"Grid: {preset_or_file!r} is neither a preset ({', '.join(preset_names())}) nor a TOML file."
-        )
+        raise ValueError(f"Grid: {preset_or_file!r} is neither a preset ({', '.join(preset_names())}) nor a TOML file.")
     return parse_grid(path.stem, path.read_text(encoding="utf-8"))
 
 

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-from datetime import UTC, datetime
 from typing import IO
 
 from compbo.study.cell import Cell, cell_from_json
@@ -16,7 +15,7 @@ from compbo.study.worker import Limits, encode_request, read_frame, write_frame
 ATTEMPTS = 2  # a worker process that dies under a cell is replaced once
 
 
-class LauncherClosed(RuntimeError):
+class LauncherClosedError(RuntimeError):
     """The launcher was closed while a cell was running."""
 
 
@@ -33,15 +32,12 @@ class Launcher:
         for _ in range(ATTEMPTS):
             answer = self._attempt(cell)
             if self._closed:
-                raise LauncherClosed("closed while a cell was running")
+                raise LauncherClosedError("closed while a cell was running")
             if answer is not None:
                 return answer
         from compbo.study import experiment, schema
 
-        outcome = experiment.failure(f"the worker process died {ATTEMPTS} times under this cell", "")
-        return schema.to_bytes(
-            {**experiment.identity(cell), **outcome, **experiment.circumstances(datetime.now(UTC), 0.0)}
-        )
+        return schema.to_bytes(experiment.lost_row(cell, f"the worker process died {ATTEMPTS} times under this cell"))
 
     def _attempt(self, cell: Cell) -> bytes | None:
         """The answer, or None if the worker process died."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
 from compbo.maximizers import CATALOGUE
+from compbo.study.cell import Inner, Surrogate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from compbo.study.tasks import Task
 
 Point = dict[str, Any]
+Flavour = Literal["function", "weight", "decoupled"]  # of Thompson sampling
 
 
 class Step(NamedTuple):
@@ -63,9 +65,7 @@ class CompboMethod:
         from compbo.propose import StartPolicy
         from compbo.types import Budget
 
-        if cell.inner is None or cell.surrogate is None:
-            raise ValueError(f"Cell {cell.name}: a maximizer needs a surrogate and the budget of a maximisation.")
-        inner = cell.inner
+        surrogate, inner = cell.surrogate or Surrogate(), cell.inner or Inner()
         self._optimizer = Optimizer(
             task.space,
             acquisition=cell.method.make_acquisition(),
@@ -74,9 +74,9 @@ class CompboMethod:
             batch_size=cell.batch,
             direction="minimize",
             seed=cell.seed,
-            kernel=cell.surrogate.kernel,
-            priors=cell.surrogate.priors,
-            noise=0.0 if cell.surrogate.noise == "fixed" else None,
+            kernel=surrogate.kernel,
+            priors=surrogate.priors,
+            noise=0.0 if surrogate.noise == "fixed" else None,
             initial_points=1,  # the initial design is told, the same to every method
             starts=StartPolicy(inner.raw_batches, inner.restarts, inner.around_incumbents),
             budget=Budget(steps=inner.steps),
@@ -139,6 +139,29 @@ def _bohb(cell: Cell, task: Task) -> Method:
     return BaselineMethod(BOHBModel(task.space, cell.seed))
 
 
+def _thompson(flavour: Flavour) -> Callable[[Cell, Task], Method]:
+    """Thompson sampling: as many candidates as raw batches, as many steps as a maximizer."""
+
+    def make(cell: Cell, task: Task) -> Method:
+        from compbo.baselines.thompson import ThompsonSampling
+
+        surrogate, inner = cell.surrogate or Surrogate(), cell.inner or Inner()
+        return BaselineMethod(
+            ThompsonSampling(
+                task.space,
+                cell.seed,
+                flavour=flavour,
+                noise=0.0 if surrogate.noise == "fixed" else None,
+                kernel=surrogate.kernel,
+                priors=surrogate.priors,
+                candidates=inner.raw_batches,
+                steps=inner.steps,
+            )
+        )
+
+    return make
+
+
 def _peer(name: str) -> Callable[[Cell, Task], Method]:
     """A class of `peers`, imported when it is needed."""
 
@@ -163,8 +186,13 @@ class Kind:
 
 
 _BOTORCH = ("botorch.acquisition.logei", "botorch.fit", "botorch.models", "botorch.optim")
+_THOMPSON = ("compbo.baselines.thompson",)
 KINDS: dict[str, Kind] = {
     "maximizer": Kind(CompboMethod, surrogate=True, inner=True, group="compbo", modules=("compbo.optimizer",)),
+    **{
+        f"thompson-{flavour}": Kind(_thompson(flavour), surrogate=True, inner=True, modules=_THOMPSON)
+        for flavour in get_args(Flavour)
+    },
     "bohb": Kind(_bohb, modules=("compbo.baselines.bohb", "statsmodels.nonparametric.api")),
     "random-search": Kind(_random_search),
     "botorch-qlogei": Kind(_peer("BoTorchMethod"), inner=True, group="peer", modules=_BOTORCH),

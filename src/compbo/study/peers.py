@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from compbo.seeds import derive_seed, numpy_stream
+from compbo.study.cell import Inner
 from compbo.study.methods import Point, Step
 from compbo.types import DTYPE
 
@@ -58,9 +59,7 @@ class BoTorchMethod:
     """
 
     def __init__(self, cell: Cell, task: Task) -> None:
-        if cell.inner is None:
-            raise ValueError(f"Cell {cell.name}: BoTorch needs the budget of a maximisation.")
-        self._seed, self._inner, self._space = cell.seed, cell.inner, task.space
+        self._seed, self._inner, self._space = cell.seed, cell.inner or Inner(), task.space
         self._history = _History(task)
         self.last_step = Step()
 

@@ -22,6 +22,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
+from compbo.extras import load_optional
+
 if TYPE_CHECKING:
     from compbo.study.cell import Cell
 
@@ -188,12 +190,11 @@ def _exceeded(pid: int, limits: Limits, seconds: float) -> str:
 
 def _resident(pid: int) -> int:
     """Resident memory of the process and of its children, if it has any."""
-    import psutil
-
+    psutil = load_optional("psutil", "study")
     try:
         process = psutil.Process(pid)
         family = [process, *process.children(recursive=True)]
-        return sum(member.memory_info().rss for member in family)
+        return int(sum(member.memory_info().rss for member in family))
     except psutil.Error:
         return 0
 

@@ -1,0 +1,232 @@
+"""The results folder: one file per cell, one writer, nothing half-written.
+
+    results/cells/ab/<hash>.parquet   one row each; `pd.read_parquet("results/cells")` is the whole table
+    results/plan.jsonl                every cell that was ever asked for, one definition per line
+    results/quarantine/               files that were not what they should be
+    results/tmp/                      files on their way; emptied by the next driver
+    results/.lock                     who is writing
+
+A file appears under its name by an atomic rename, after it is on the disk. It carries checksums and the definition of
+its cell, whose hash is its name, so that a damaged or misplaced one is told from a good one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import socket
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from compbo.lease import InUseError
+from compbo.study import schema
+from compbo.study.cell import Cell, cell_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+log = logging.getLogger(__name__)
+
+LOCK_ATTEMPTS = 5  # `status` holds the lock for a moment when it looks who has it
+
+
+class Known(NamedTuple):
+    """What is known of a stored cell without its points."""
+
+    cell: Cell
+    status: str
+    error: str
+    seconds: float
+
+
+class Survey(NamedTuple):
+    """The stored cells by hash, and the files that are none, with the reason."""
+
+    known: dict[str, Known]
+    damaged: dict[Path, str]
+
+
+class Store:
+    """A results folder."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.cells = self.folder / "cells"
+        self._plan = self.folder / "plan.jsonl"
+
+    def path(self, cell_hash: str) -> Path:
+        """Where a cell is, or will be."""
+        return self.cells / cell_hash[:2] / f"{cell_hash}.parquet"
+
+    # -- writing ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[Survey]:
+        """Be the one writer: lock the folder, clear what a crash left, set damaged files aside."""
+        self.cells.mkdir(parents=True, exist_ok=True)
+        with (self.folder / ".lock").open("a+", encoding="utf-8") as lock:
+            self._acquire(lock)
+            try:
+                for leftover in (self.folder / "tmp").glob("*"):
+                    leftover.unlink()
+                survey = self.survey()
+                for path, reason in survey.damaged.items():
+                    self._set_aside(path, reason)
+                yield survey
+            finally:
+                lock.truncate(0)
+
+    def _acquire(self, lock: IO[str]) -> None:
+        for attempt in range(LOCK_ATTEMPTS):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if attempt + 1 < LOCK_ATTEMPTS:
+                    time.sleep(0.1)
+                continue
+            lock.truncate(0)
+            owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+            lock.write(json.dumps({**owner, "command": " ".join(sys.argv)}))
+            lock.flush()
+            return
+        raise InUseError(
+            f"{self.folder} is in use by {self._owner_text()}. Wait until it ends, stop it, or give another --results."
+        )
+
+    def _owner_text(self) -> str:
+        try:
+            owner = json.loads((self.folder / ".lock").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return "another process"
+        return f"process {owner['pid']} on {owner['host']} since {owner['since']}"
+
+    def owner(self) -> str | None:
+        """Who is writing now, in words; None if nobody."""
+        try:
+            with (self.folder / ".lock").open("r", encoding="utf-8") as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return None
+        except BlockingIOError:
+            return self._owner_text()
+        return None
+
+    def write(self, cell: Cell, data: bytes) -> schema.Row:
+        """Store the file of a cell; its row. ValueError if the bytes are not that cell's."""
+        row = checked(data, cell.hash)
+        self._write_atomically(self.path(cell.hash), data)
+        return row
+
+    def write_json(self, name: str, content: Any) -> Path:
+        """A small file of the folder, replaced as a whole."""
+        path = self.folder / name
+        self._write_atomically(path, json.dumps(content, indent=1).encode())
+        return path
+
+    def _write_atomically(self, path: Path, data: bytes) -> None:
+        temporary = self.folder / "tmp" / f"{path.name}.{os.getpid()}"
+        for folder in (temporary.parent, path.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        descriptor = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)  # the name, too, survives a power cut
+        finally:
+            os.close(descriptor)
+
+    def _set_aside(self, path: Path, reason: str) -> None:
+        quarantine = self.folder / "quarantine"
+        quarantine.mkdir(exist_ok=True)
+        number = sum(1 for _ in quarantine.iterdir())
+        target = quarantine / f"{number:03d}-{path.name}"
+        path.replace(target)
+        log.warning("%s: %s; set aside as %s, its cell runs again", path, reason, target)
+
+    # -- plans ------------------------------------------------------------------------------------------------------
+
+    def plan(self) -> dict[str, Cell]:
+        """Every cell that was ever asked for, by hash."""
+        if not self._plan.exists():
+            return {}
+        lines = self._plan.read_text(encoding="utf-8").splitlines()
+        cells = [cell_from_json(line) for line in lines if line]
+        return {cell.hash: cell for cell in cells}
+
+    def add_to_plan(self, cells: Iterable[Cell]) -> None:
+        """Remember what was asked for."""
+        plan = self.plan()
+        merged = {**plan, **{cell.hash: cell for cell in cells}}
+        if len(merged) > len(plan):
+            text = "".join(cell.definition + "\n" for cell in merged.values())
+            self._write_atomically(self._plan, text.encode())
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def survey(self) -> Survey:
+        """Read and check every file; nothing is changed."""
+        survey = Survey({}, {})
+        for path in sorted(self.cells.rglob("*")):
+            if path.is_dir():
+                continue
+            try:
+                row = checked(path.read_bytes(), path.stem)
+                if path != self.path(path.stem):
+                    raise ValueError("it is not where such a file belongs")  # noqa: TRY301 - the same way out
+                cell = cell_from_json(row["definition"])
+            except FileNotFoundError:  # a driver at work has just set it aside
+                continue
+            except ValueError as error:
+                survey.damaged[path] = str(error)
+                continue
+            survey.known[cell.hash] = Known(cell, row["status"], row["error"] or "", row["seconds"] or 0.0)
+        return survey
+
+    def row(self, cell_hash: str) -> schema.Row:
+        """The stored row of a cell."""
+        return checked(self.path(cell_hash).read_bytes(), cell_hash)
+
+
+def checked(data: bytes, cell_hash: str) -> schema.Row:
+    """The row of a file that is whole and belongs to the cell of that hash, or a ValueError that says what is wrong."""
+    row = schema.from_bytes(data)
+    try:
+        actual = cell_from_json(row["definition"]).hash
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"its definition is not that of a cell ({error})") from error
+    if not row["cell"] == actual == cell_hash:
+        raise ValueError(f"it holds cell {actual}, not {cell_hash}")
+    if row["status"] not in (schema.DONE, schema.FAILED):
+        raise ValueError(f"its status is {row['status']!r}")
+    return row
+
+
+def load(results: str | os.PathLike[str], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """The results table, one row per cell, in the order of task, acquisition, optimiser, hyperparameters and seed."""
+    import pandas as pd
+
+    folder = Path(results) / "cells"
+    if not folder.is_dir() or not any(folder.rglob("*.parquet")):
+        return pd.DataFrame(columns=list(columns or schema.NAMES))
+    order = ["task", "dimension", "acquisition", "optimiser", "hyperparameters", "seed", "cell"]
+    wanted = None if columns is None else list(dict.fromkeys([*columns, *order]))
+    table = pd.read_parquet(folder, columns=wanted).sort_values(order, ignore_index=True)
+    return table if columns is None else table[list(columns)]
+
+
+def points(row: Mapping[str, Any]) -> NDArray[np.float64]:
+    """The evaluated points of a row of the table, (n, d) in the unit cube, to `x_bits` binary digits."""
+    return np.asarray(row["x"], dtype=np.float64).reshape(-1, int(row["dimension"]))

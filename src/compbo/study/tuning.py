@@ -1,0 +1,324 @@
+"""The paper's first phase: tune every maximizer's hyperparameters by Bayesian optimisation, 33 configurations each.
+
+A problem is a task x acquisition x maximizer of the grid; a configuration is judged by the final regret of the cell
+that runs it, so that every configuration is a stored cell and an interrupted tuning goes on where it stopped. Held
+out: a configuration is judged on other tasks than the one it will be used for (`held_out_tasks`), by the mean.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from compbo.maximizers import get_entry
+from compbo.numerics import single_threaded_blas, threads_for
+from compbo.seeds import derive_seed
+from compbo.space import Space
+from compbo.study import schema
+from compbo.study.scores import SMALLEST_REGRET, normalised_regret
+from compbo.study.tasks import get_task, list_tasks
+from compbo.study.tasks.synthetic import FUNCTIONS, SyntheticTask, parse_synthetic
+from compbo.study.tasks.tuning import TuningTask, parse_tuning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from compbo.optimizer import Optimizer
+    from compbo.study.cell import Cell
+    from compbo.study.pools import Pool
+    from compbo.study.store import Store
+
+log = logging.getLogger(__name__)
+
+CONFIGURATIONS = 33  # of the paper
+TUNED = "tuned.json"
+HELD_OUT_SEED = 10_000  # seeds of held-out runs begin here, away from those that are reported
+
+
+def held_out_tasks(spec: str) -> tuple[str, ...]:
+    """Tasks to tune on instead of this one.
+
+    Synthetic: the other four functions at the same dimension, each with its optimum moved (plain ones for a shifted
+    task). Tuning tasks: the same model and metric on the other data sets.
+    """
+    synthetic = None if ":" in spec else parse_synthetic(spec)
+    if synthetic is not None:
+        others = [name for name in FUNCTIONS if name != synthetic.function and _fits(name, synthetic.dimension)]
+        made = [SyntheticTask(f, synthetic.dimension, not synthetic.shifted, synthetic.noise) for f in others]
+        return tuple(task.name for task in made)
+    tuned = None if ":" in spec else parse_tuning(spec)
+    if tuned is None:
+        raise ValueError(f"Task {spec}: no held-out tasks are known for a task of your own; tune without --held-out.")
+    listed = (parse_tuning(name) for name in list_tasks("tuning"))
+    return tuple(task.name for task in listed if task is not None and _is_sibling(task, tuned))
+
+
+def _fits(function: str, dimension: int) -> bool:
+    return dimension % FUNCTIONS[function].multiple == 0
+
+
+def _is_sibling(task: TuningTask, other: TuningTask) -> bool:
+    return (task.model, task.metric) == (other.model, other.metric) and task.data != other.data
+
+
+class Key(NamedTuple):
+    """What is tuned for what."""
+
+    task: str
+    acquisition: str
+    maximizer: str
+
+
+class Problem:
+    """One maximizer to be tuned for one task and acquisition, one configuration at a time."""
+
+    def __init__(
+        self, cells: Sequence[Cell], key: Key, configurations: int, history: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """cells: those that judge a configuration. history: what an interrupted tuning has found out."""
+        self.key = key
+        self.judges = tuple(cells)
+        self._configurations = configurations
+        self._space = Space(get_entry(key.maximizer).domain)
+        self.history: list[dict[str, Any]] = [dict(entry) for entry in history]
+        self._current: dict[str, Any] = {}
+        self._waiting: dict[str, float | None] = {}  # hash of a cell of the current configuration -> its result
+
+    @property
+    def left(self) -> int:
+        """Cells still to be run, those in flight included."""
+        configurations = self._configurations - len(self.history)
+        done = sum(value is not None for value in self._waiting.values())
+        return max(0, configurations * len(self.judges) - done)
+
+    def advance(self) -> list[Cell]:
+        """The cells of the next configuration; none if one is being judged or all are."""
+        if self._waiting or len(self.history) >= self._configurations:
+            return []
+        hyperparameters = self._ask()
+        cells = [cell.with_hyperparameters(hyperparameters) for cell in self.judges]
+        self._current = hyperparameters
+        self._waiting = {cell.hash: None for cell in cells}
+        return cells
+
+    def _ask(self) -> dict[str, Any]:
+        """The next configuration: a function of the key and of the history, whatever happened in between."""
+        with single_threaded_blas(), threads_for(0.0):
+            (point,) = self._optimizer().ask(1)
+        return point
+
+    def _optimizer(self) -> Optimizer:
+        from compbo.optimizer import Optimizer
+        from compbo.propose import StartPolicy
+        from compbo.types import Budget
+
+        optimizer = Optimizer(
+            self._space,
+            seed=derive_seed(0, "tuning", *self.key) % 2**31,
+            starts=StartPolicy(raw_batches=256, restarts=8),  # one point of a few dimensions, by the driver alone
+            budget=Budget(steps=32),
+        )
+        optimizer.tell([entry["hyperparameters"] for entry in self.history], [e["objective"] for e in self.history])
+        return optimizer
+
+    def tell(self, cell_hash: str, row: schema.Row) -> bool:
+        """The result of a cell; whether the configuration is judged by now."""
+        self._waiting[cell_hash] = objective(row)
+        if None in self._waiting.values():
+            return False
+        values = [value for value in self._waiting.values() if value is not None]
+        judged = None if any(math.isinf(value) for value in values) else float(np.mean(values))
+        self.history.append({"hyperparameters": self._current, "cells": list(self._waiting), "objective": judged})
+        self._waiting = {}
+        return True
+
+    def best(self) -> dict[str, Any] | None:
+        """The configuration with the smallest objective; None if all failed."""
+        judged = [entry for entry in self.history if entry["objective"] is not None]
+        return min(judged, key=lambda entry: float(entry["objective"])) if judged else None
+
+
+def objective(row: schema.Row) -> float:
+    """log10 of the normalised final regret; without a floor, the final loss minus the first; infinite if it failed."""
+    if row["status"] != schema.DONE:
+        return math.inf
+    if row["floor_kind"] == "unknown":
+        value = row["best"][-1] - row["best"][0]
+    else:
+        value = math.log10(max(float(normalised_regret(row["regret"])[-1]), SMALLEST_REGRET))
+    return value if math.isfinite(value) else math.inf
+
+
+class TuningSource:
+    """Hands out the cells of all problems: each one configuration after the other, many problems at once."""
+
+    def __init__(self, problems: Iterable[Problem], store: Store) -> None:
+        self.problems = list(problems)
+        self._store = store
+        self._by_cell: dict[str, list[Problem]] = {}
+        self._stored = {path.stem for path in store.cells.rglob("*.parquet")}
+        self._ready: list[Cell] = []
+        self._idle = list(reversed(self.problems))
+
+    def next(self) -> Cell | None:
+        """The next cell that is not stored; configurations whose cells are all stored are judged on the way."""
+        while not self._ready and self._idle:
+            self._begin(self._idle.pop())
+        return self._ready.pop(0) if self._ready else None
+
+    def _begin(self, problem: Problem) -> None:
+        for cell in problem.advance():
+            flying = cell.hash in self._by_cell
+            self._by_cell.setdefault(cell.hash, []).append(problem)
+            if cell.hash in self._stored:
+                self.finished(cell, self._store.row(cell.hash))
+            elif not flying:
+                self._ready.append(cell)
+
+    def finished(self, cell: Cell, row: schema.Row) -> None:
+        """Tell the problems that wait for this cell; whoever has judged its configuration may ask for the next."""
+        self._stored.add(cell.hash)
+        for problem in self._by_cell.pop(cell.hash, []):
+            if problem.tell(cell.hash, row):
+                save_history(self._store, problem)
+                self._idle.append(problem)
+
+    def ahead(self) -> Iterable[Cell]:
+        """Those that are known."""
+        return self._ready
+
+    def __len__(self) -> int:
+        return sum(problem.left for problem in self.problems)
+
+
+def make_problems(cells: Iterable[Cell], store: Store, configurations: int, *, held_out: bool) -> list[Problem]:
+    """The problems of a grid: one per task, acquisition and maximizer that has something to tune."""
+    found: dict[Key, Cell] = {}
+    for cell in cells:
+        if cell.method.maximizer and get_entry(cell.method.maximizer).domain:
+            found.setdefault(Key(cell.task, cell.method.acquisition, cell.method.maximizer), cell)
+    problems = []
+    for key, cell in found.items():
+        judges = [_moved(cell, spec) for spec in held_out_tasks(cell.task)] if held_out else [cell]
+        if not judges:
+            raise ValueError(f"Task {cell.task}: there is no other task to tune on; tune without --held-out.")
+        problems.append(Problem(judges, key, configurations, load_history(store, key, judges)))
+    return problems
+
+
+def _moved(cell: Cell, spec: str) -> Cell:
+    """The same experiment on another task, with a seed that no reported run has."""
+    dimension = get_task(spec).space.dim
+    initial = cell.initial if cell.dimension == dimension else max(1, cell.initial * dimension // cell.dimension)
+    return replace(cell, task=spec, dimension=dimension, initial=initial, seed=HELD_OUT_SEED + cell.seed)
+
+
+# -- what is kept of it ----------------------------------------------------------------------------------------------
+
+
+def _history_name(key: Key, judges: Sequence[Cell]) -> str:
+    """A file per problem and way of judging it."""
+    digest = derive_seed(0, "history", *key, *(cell.with_hyperparameters({}).hash for cell in judges))
+    return f"tuning/{key.maximizer}-{key.acquisition}-{digest:016x}.json"
+
+
+def save_history(store: Store, problem: Problem) -> None:
+    """Keep the configurations that were judged, so that a resumed tuning need not ask for them again."""
+    store.write_json(
+        _history_name(problem.key, problem.judges), {"key": problem.key._asdict(), "history": problem.history}
+    )
+
+
+def load_history(store: Store, key: Key, judges: Sequence[Cell]) -> list[dict[str, Any]]:
+    """What was judged earlier; nothing if the file is missing or unreadable (it is then asked for again)."""
+    path = store.folder / _history_name(key, judges)
+    try:
+        history: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["history"]
+    except FileNotFoundError:
+        return []
+    except (ValueError, KeyError) as error:
+        log.warning("%s is unreadable (%s); its configurations are worked out again from the cells", path, error)
+        return []
+    return history
+
+
+def write_tuned(store: Store, problems: Iterable[Problem], *, held_out: bool) -> Path:
+    """results/tuned.json: the best configuration of every problem, with those of earlier calls."""
+    entries = {Key(*(entry[name] for name in Key._fields)): entry for entry in _read_entries(store)}
+    for problem in problems:
+        best = problem.best()
+        if best is not None:
+            entries[problem.key] = {
+                **problem.key._asdict(),
+                "hyperparameters": best["hyperparameters"],
+                "objective": best["objective"],
+                "configurations": len(problem.history),
+                "held_out": held_out,
+                "judged_on": sorted({cell.task for cell in problem.judges}),
+            }
+    return store.write_json(TUNED, {"format": 1, "entries": list(entries.values())})
+
+
+def _read_entries(store: Store) -> list[dict[str, Any]]:
+    path = store.folder / TUNED
+    if not path.exists():
+        return []
+    entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["entries"]
+    return entries
+
+
+def apply_tuned(cells: Sequence[Cell], store: Store) -> list[Cell]:
+    """The cells with the tuned hyperparameters; those with nothing to tune stay as they are."""
+    tuned = {Key(*(e[name] for name in Key._fields)): e["hyperparameters"] for e in _read_entries(store)}
+    changed, missing = [], []
+    for cell in cells:
+        key = Key(cell.task, cell.method.acquisition, cell.method.maximizer)
+        if not cell.method.maximizer or not get_entry(cell.method.maximizer).domain:
+            changed.append(cell)
+        elif key in tuned:
+            changed.append(cell.with_hyperparameters(tuned[key]))
+        else:
+            missing.append(cell)
+    if missing:
+        raise ValueError(
+            f"{store.folder / TUNED} has nothing for {missing[0].name}"
+            + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
+            + "; run `compbo study tune` with the same grid first."
+        )
+    return changed
+
+
+class Tuned(NamedTuple):
+    """What a call of `tune_study` did."""
+
+    problems: int
+    run: int
+    failed: int
+    path: Path
+
+
+def tune_study(
+    cells: Sequence[Cell],
+    store: Store,
+    make_pool: Callable[[], Pool],
+    *,
+    configurations: int = CONFIGURATIONS,
+    held_out: bool = False,
+    show: bool | None = None,
+) -> Tuned:
+    """Tune for every task, acquisition and maximizer among the cells, going on where an earlier call stopped."""
+    from compbo.study.run import drive
+
+    with store.writing() as survey:
+        problems = make_problems(cells, store, configurations, held_out=held_out)
+        if not problems:
+            raise ValueError("None of these cells has a maximizer with hyperparameters to tune.")
+        run, failed = drive(TuningSource(problems, store), store, make_pool, survey, show=show)
+        path = write_tuned(store, problems, held_out=held_out)
+    return Tuned(len(problems), run, failed, path)
