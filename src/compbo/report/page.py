@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
-def write_report(optimizer: Optimizer, path: str | Path, *, title: str | None = None) -> Path:
+def write_report(optimizer: Optimizer, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
     """Write the report of a finished or running job as one HTML file; a file already there is replaced at once.
 
     The file holds everything it shows and opens without a network.
