@@ -251,6 +251,13 @@ class TestWinners:
     def test_a_column_that_is_not_a_number_has_none(self) -> None:
         v = torch.full((1, 2, 1), math.nan, dtype=F64)
         assert winners(v).tolist() == [[[0.0], [0.0]]]
+        tie_beside_it = torch.tensor([[[math.nan, 1.0], [math.nan, 1.0]]], dtype=F64)
+        assert winners(tie_beside_it).tolist() == [[[0.0, 0.5], [0.0, 0.5]]]
+
+    def test_weights_of_the_columns(self) -> None:
+        v = torch.tensor([[[1.0, 5.0], [2.0, 5.0]]], dtype=F64)
+        weight = torch.tensor([[[0.5, 4.0]]], dtype=F64)
+        assert winners(v, weight).tolist() == [[[0.0, 2.0], [0.5, 2.0]]]
 
 
 class TestEI:

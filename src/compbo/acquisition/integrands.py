@@ -47,8 +47,9 @@ class Acquisition(Protocol):
 
 def winners(v: Tensor, weight: Tensor | float = 1.0) -> Tensor:
     """Derivative of the maximum over the q points: `weight` at the winner of each column, shared where several tie."""
-    mask = torch.eq(v, v.amax(-2, keepdim=True), out=torch.empty_like(v))
-    if float(mask.sum()) != mask.numel() / mask.shape[-2]:
+    top = v.amax(-2, keepdim=True)
+    mask = torch.eq(v, top, out=torch.empty_like(v))
+    if float(mask.sum()) != top.numel() - float(top.isnan().sum()):  # more winners than columns that have one
         mask /= mask.sum(-2, keepdim=True).clamp_min_(1.0)
     return mask.mul_(weight)
 
