@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -209,9 +212,6 @@ class TestThreads:
 
 def test_the_controller_sees_the_blas_of_scipy_in_a_fresh_process() -> None:
     """The controller knows only what is loaded when it is made: it must load SciPy's library itself."""
-    import subprocess
-    import sys
-
     script = (
         "from compbo.numerics import single_threaded_blas\n"
         "from threadpoolctl import ThreadpoolController, threadpool_limits\n"
@@ -220,6 +220,6 @@ def test_the_controller_sees_the_blas_of_scipy_in_a_fresh_process() -> None:
         "    blas = ThreadpoolController().select(user_api='blas').info()\n"
         "    print([lib['num_threads'] for lib in blas])\n"
     )
-    environment = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "PATH": ""}
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert set(done.stdout.strip("[]\n").split(", ")) == {"1"}

@@ -361,10 +361,11 @@ class TestFailure:
     def test_training_data_without_a_factor_marks_everything(self) -> None:
         train = TRAIN_X.clone()
         train[0, 0] = math.nan
-        posterior = GPPosterior(
-            train, TRAIN_Y, kernel=get_kernel("se"), lengthscale=LENGTHSCALE, outputscale=1.0, noise=0.1
-        )
-        assert posterior(rand(3, 2, D)).failed.all()
+        for x, noise in ((train, 0.1), (TRAIN_X, math.nan)):
+            posterior = GPPosterior(
+                x, TRAIN_Y, kernel=get_kernel("se"), lengthscale=LENGTHSCALE, outputscale=1.0, noise=noise
+            )
+            assert posterior(rand(3, 2, D)).failed.all()
 
     @pytest.mark.parametrize("kernel", KERNELS)
     @pytest.mark.parametrize("noise", [1e-9, 1e-12])
