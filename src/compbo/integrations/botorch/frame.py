@@ -1,0 +1,133 @@
+"""The caller's coordinates and the maximizers': a box of any size, some features fixed <-> the free unit cube."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from compbo.types import DTYPE, Box, Draw, Inner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Generator, Tensor
+
+    from compbo.types import Objective
+
+
+@dataclass(frozen=True)
+class Frame:
+    """x = offset + scale u in the free features, the fixed value in the others.
+
+    The steps of the maximizers are meant for a unit cube, so a bounded feature spans [0, 1] whatever its units.
+    """
+
+    offset: Tensor  # (free,)
+    scale: Tensor  # (free,)
+    box: Box  # in u
+    free: Tensor  # (free,) indices
+    template: Tensor  # (q, d) with the fixed values, in the caller's dtype and on the caller's device
+    lower: Tensor  # (d,) in the caller's units
+    upper: Tensor
+
+    def to_x(self, u: Tensor) -> Tensor:
+        """u (B, q, free) -> x (B, q, d); a tracker's query point may lie outside the bounds."""
+        x = self.template.repeat(len(u), 1, 1)
+        x[..., self.free.to(x.device)] = torch.addcmul(self.offset, u, self.scale).to(x)
+        return x
+
+    def to_bounded_x(self, u: Tensor) -> Tensor:
+        """The same, inside the bounds to the last bit; fixed features stay where they were fixed."""
+        x = self.to_x(u)
+        inside = torch.minimum(torch.maximum(x, self.lower.to(x)), self.upper.to(x))
+        free = self.free.to(x.device)
+        x[..., free] = inside[..., free]
+        return x
+
+    def to_u(self, x: Tensor) -> Tensor:
+        """x (B, q, d) -> u (B, q, free), projected on the box."""
+        free = x.detach()[..., self.free.to(x.device)].to(device="cpu", dtype=DTYPE)
+        return self.box.project((free - self.offset) / self.scale)
+
+    def pull(self, gradient: Tensor) -> Tensor:
+        """d/dx -> d/du."""
+        return gradient[..., self.free.to(gradient.device)].to(device="cpu", dtype=DTYPE) * self.scale
+
+
+def make_frame(x0: Tensor, lower: Tensor, upper: Tensor, fixed: dict[int, Tensor]) -> Frame:
+    """The frame of start points x0 (B, q, d), bounds (d,) and features fixed to (q,) values each.
+
+    Where a bound is infinite, the spread of the start points sets the scale.
+    """
+    d = x0.shape[-1]
+    free = torch.tensor([i for i in range(d) if i not in fixed], dtype=torch.long)
+    template = x0[0].detach().clone()
+    for index, values in fixed.items():
+        template[:, index] = values.to(template)
+    points = x0.detach()[..., free.to(x0.device)].to(device="cpu", dtype=DTYPE).flatten(0, 1)
+    low, high = lower[free], upper[free]
+    bounded = torch.isfinite(low) & torch.isfinite(high)
+    offset = torch.where(bounded, low, points.amin(0))
+    scale = torch.where(bounded, high - low, points.amax(0) - points.amin(0))
+    scale = torch.where(scale > 0, scale, 1.0)
+    box = Box((low - offset) / scale, (high - offset) / scale)
+    return Frame(offset, scale, box, free, template, lower, upper)
+
+
+class Framed:
+    """An objective in the coordinates of a frame: see `compbo.types.Objective`."""
+
+    def __init__(self, objective: Objective, frame: Frame) -> None:
+        self._objective, self._frame = objective, frame
+
+    @property
+    def pool_size(self) -> int:
+        """Number M of zeta's columns."""
+        return self._objective.pool_size
+
+    @property
+    def needs_level(self) -> bool:
+        """Whether grad f needs the mean of all columns."""
+        return self._objective.needs_level
+
+    def start(self, generator: Generator) -> None:
+        """Begin a maximisation."""
+        self._objective.start(generator)
+
+    def draw(self) -> Draw:
+        """The samples of the next step."""
+        return self._objective.draw()
+
+    def expectation_draw(self) -> Draw:
+        """Every column of zeta at once."""
+        return self._objective.expectation_draw()
+
+    def fixed_draw(self) -> Draw:
+        """One sample for a whole run."""
+        return self._objective.fixed_draw()
+
+    def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
+        """v at u, and the way back to u."""
+        inner = self._objective.inner(self._frame.to_x(x), draw, gradient_rows)
+        return inner._replace(pullback=self._pulled(inner.pullback))
+
+    def _pulled(self, pullback: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+        return lambda c: self._frame.pull(pullback(c))
+
+    def column(self, v: Tensor) -> Tensor:
+        """h."""
+        return self._objective.column(v)
+
+    def outer(self, v: Tensor) -> Tensor:
+        """f."""
+        return self._objective.outer(v)
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+        """(M/K) grad f."""
+        return self._objective.outer_gradient(zeta, level)
+
+    def bytes_needed(self, restarts: int) -> int:
+        """Working memory of one step."""
+        return self._objective.bytes_needed(restarts)

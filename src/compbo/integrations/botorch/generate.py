@@ -1,0 +1,234 @@
+"""`gen_candidates`: compbo's maximizers where BoTorch expects `gen_candidates_scipy`."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from botorch.acquisition.monte_carlo import SampleReducingMCAcquisitionFunction
+from botorch.exceptions.warnings import OptimizationWarning
+
+from compbo.acquisition.samples import DEFAULT_K, make_samples
+from compbo.integrations.botorch.evaluate import row_by_row_where_it_fails
+from compbo.integrations.botorch.fast import fast_oracle
+from compbo.integrations.botorch.frame import Framed, make_frame
+from compbo.integrations.botorch.objective import PlainObjective, UtilityObjective
+from compbo.integrations.botorch.samplers import NoBaseSamples, with_fixed_samples
+from compbo.maximizers import CATALOGUE, get_entry, make_maximizer
+from compbo.seeds import derive_seed, stream
+from compbo.types import DTYPE, Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch import Tensor
+
+    from compbo.acquisition.samples import Samples
+    from compbo.integrations.botorch.frame import Frame
+    from compbo.maximizers import Entry
+    from compbo.types import Objective
+
+DEFAULT_STEPS = 64
+
+# Options that BoTorch and Ax put in for their own use; anything else that is not ours is a mistake worth an error.
+FOREIGN_OPTIONS = {
+    *("alpha", "batch_limit", "eta", "init_batch_limit", "n_burnin", "n_thinning", "nonnegative", "seed", "thinning"),
+    *("sample_around_best", "sample_around_best_prob_perturb", "sample_around_best_sigma", "topn"),
+    *("sample_around_best_subset_sigma", "max_optimization_problem_aggregation_size"),
+}
+
+
+def gen_candidates(
+    maximizer: str = "CAdam-ME",
+    *,
+    steps: int = DEFAULT_STEPS,
+    minibatch: int = DEFAULT_K,
+    seed: int = 0,
+    **hyperparameters: Any,
+) -> CandidateGenerator:
+    """A callable for `botorch.optim.optimize_acqf(..., gen_candidates=...)`, `optimize_acqf_mixed` and Ax.
+
+    maximizer: a name of the catalogue, with its hyperparameters as further arguments. steps, minibatch and seed can
+    also be given to `optimize_acqf` as `options={"maxiter": ..., "minibatch": ..., "rng_seed": ...}`: BoTorch keeps an
+    option called `seed` to itself.
+
+    >>> optimize_acqf(acqf, bounds, q=4, num_restarts=16, raw_samples=256,
+    ...               gen_candidates=gen_candidates("CAdam-ME", lr=0.05))  # doctest: +SKIP
+    """
+    return CandidateGenerator(maximizer, hyperparameters, steps, minibatch, seed)
+
+
+@dataclass(frozen=True)
+class CandidateGenerator:
+    """What `gen_candidates` returns: a value, which can be pickled and compared."""
+
+    maximizer: str
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    steps: int = DEFAULT_STEPS
+    minibatch: int = DEFAULT_K
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot run."""
+        make_maximizer(self.maximizer, **self.hyperparameters)
+        for name, least in (("steps", 1), ("minibatch", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.")
+
+    def __call__(
+        self,
+        initial_conditions: Tensor,
+        acquisition_function: Any,
+        lower_bounds: float | Tensor | None = None,
+        upper_bounds: float | Tensor | None = None,
+        inequality_constraints: object = None,
+        equality_constraints: object = None,
+        nonlinear_inequality_constraints: object = None,
+        options: Mapping[str, Any] | None = None,
+        fixed_features: Mapping[int, float | Tensor] | None = None,
+        timeout_sec: float | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Candidates (b x q x d) and their values (b), all on the same fixed sample."""
+        if inequality_constraints or equality_constraints or nonlinear_inequality_constraints:
+            raise ValueError(
+                "compbo's maximizers know bounds and fixed features but no other constraints between inputs; "
+                "use BoTorch's gen_candidates_scipy for this problem."
+            )
+        generator = self._with_options(options or {})
+        shape = initial_conditions.shape
+        if len(shape) not in (2, 3):
+            raise ValueError(f"initial_conditions must be b x q x d or q x d, got shape {tuple(shape)}.")
+        x0 = initial_conditions.detach().reshape(-1, *shape[-2:])
+        deadline = None if timeout_sec is None else time.perf_counter() + timeout_sec
+        fixed = _fixed_values(fixed_features or {}, x0)
+        groups = _equal_rows(fixed, len(x0))
+        candidates = torch.empty_like(x0)
+        values = torch.empty(len(x0), dtype=x0.dtype, device=x0.device)
+        for i, rows in enumerate(groups):
+            own = {index: value[rows[0]] for index, value in fixed.items()}
+            frame = make_frame(x0[rows], _bound(lower_bounds, x0, -torch.inf), _bound(upper_bounds, x0, torch.inf), own)
+            left = None if deadline is None else max(deadline - time.perf_counter(), 1e-3) / (len(groups) - i)
+            candidates[rows], found = generator._climb(acquisition_function, x0[rows], frame, left)
+            values[rows] = found.to(values)
+        if not bool(torch.isfinite(values).any()):
+            warnings.warn("no restart has a finite acquisition value", OptimizationWarning, stacklevel=2)
+        return candidates.reshape(shape), values
+
+    def _with_options(self, options: Mapping[str, Any]) -> CandidateGenerator:
+        ours = {"maxiter": "steps", "minibatch": "minibatch", "rng_seed": "seed"}
+        unknown = [name for name in options if name not in ours and name not in FOREIGN_OPTIONS]
+        if unknown:
+            raise ValueError(
+                f"option {unknown[0]!r} is unknown; compbo takes {', '.join(ours)}, "
+                "and hyperparameters as arguments of gen_candidates(...)."
+            )
+        return replace(self, **{ours[name]: value for name, value in options.items() if name in ours})
+
+    def _climb(self, acqf: Any, x0: Tensor, frame: Frame, seconds: float | None) -> tuple[Tensor, Tensor]:
+        """The best of start, last and best point of every restart, on one fixed sample, and its value there."""
+        yardstick = with_fixed_samples(acqf, derive_seed(self.seed, "common sample") % 2**31)
+
+        def values_at(x: Tensor) -> Tensor:
+            with torch.no_grad():
+                value = row_by_row_where_it_fails(lambda rows: yardstick(rows).to(device="cpu", dtype=DTYPE), x, ())
+            return value.nan_to_num(nan=-torch.inf)
+
+        u0 = frame.to_u(x0)
+        if len(frame.free) == 0:
+            x = frame.to_bounded_x(u0)
+            return x, values_at(x)
+        objective = Framed(self._objective(acqf, yardstick, frame.to_x(u0)), frame)
+        trace = make_maximizer(self.maximizer, **self.hyperparameters)(
+            objective,
+            u0,
+            budget=Budget(self.steps, seconds),
+            box=_searchable(frame, self.maximizer),
+            generator=stream(self.seed, "gen_candidates", _digest(u0)),
+        )
+        ends = [torch.where(torch.isfinite(u), u, u0) for u in (trace.final, trace.best)]
+        points = torch.stack([frame.to_bounded_x(u) for u in (u0, *ends)])
+        values = torch.stack([values_at(x) for x in points])
+        chosen = values.argmax(0)
+        rows = torch.arange(len(x0))
+        return points[chosen.to(points.device), rows.to(points.device)], values[chosen, rows]
+
+    def _objective(self, acqf: Any, yardstick: Any, x0: Tensor) -> Objective:
+        """The acquisition function in the form that the maximizer wants."""
+        entry = get_entry(self.maximizer)
+        if entry.category == "NonComp" and entry.samples == "fixed":
+            return PlainObjective(yardstick)
+        if not isinstance(acqf, SampleReducingMCAcquisitionFunction):
+            return _plain(yardstick, entry, f"{type(acqf).__name__} is not a sample-reducing Monte-Carlo acquisition")
+
+        def samples(width: int) -> Samples:
+            return make_samples(entry.form, width, minibatch=self.minibatch, steps=self.steps)
+
+        fast = fast_oracle(acqf, x0.shape[1], samples)
+        if fast is not None:
+            return fast
+        try:
+            objective = UtilityObjective(acqf, x0, samples, tracked=entry.tracker != "none")
+        except NoBaseSamples as posterior:
+            return _plain(yardstick, entry, f"the model's {posterior} has no normal base samples")
+        if not objective.separable and entry.form == "Comp" and entry.tracker != "none":
+            raise ValueError(
+                f"{entry.name} needs a sample reduction that is a mean or a logmeanexp, which {type(acqf).__name__} "
+                "does not use; choose a maximizer with fresh samples, such as CAdam-ME or Adam-ERM."
+            )
+        return objective
+
+
+def _plain(acqf: Any, entry: Entry, reason: str) -> PlainObjective:
+    """The bare acquisition value, for the maximizers that need no samples."""
+    if entry.category == "NonComp" and entry.form == "ERM":
+        return PlainObjective(acqf)
+    able = ", ".join(e.name for e in CATALOGUE.values() if e.category == "NonComp" and e.form == "ERM")
+    raise ValueError(f"{reason}, so {entry.name} has no samples to work on; choose one of {able}.")
+
+
+def _bound(bound: float | Tensor | None, x0: Tensor, absent: float) -> Tensor:
+    """(d,) in double precision."""
+    value = torch.as_tensor(absent if bound is None else bound).detach().to(device="cpu", dtype=DTYPE)
+    return value.expand(x0.shape[-1]) if value.ndim == 0 else value.reshape(x0.shape[-1])
+
+
+def _searchable(frame: Frame, maximizer: str) -> Any:
+    if get_entry(maximizer).order == 0 and not bool(torch.isfinite(frame.box.upper - frame.box.lower).all()):
+        raise ValueError(f"{maximizer} draws from the whole box, so it needs finite bounds.")
+    return frame.box
+
+
+def _fixed_values(fixed_features: Mapping[int, float | Tensor], x0: Tensor) -> dict[int, Tensor]:
+    """Every fixed feature as a tensor (b, q)."""
+    b, q, d = x0.shape
+    fixed = {}
+    for index, value in fixed_features.items():
+        if not -d <= index < d:
+            raise ValueError(f"fixed_features: {index} is not one of the {d} features.")
+        tensor = torch.as_tensor(value, dtype=x0.dtype, device=x0.device)
+        if tensor.numel() == 1:
+            tensor = tensor.reshape(1, 1)
+        elif tensor.shape == (b,):
+            tensor = tensor[:, None]
+        elif tensor.shape != (b, q):
+            raise ValueError(f"fixed_features: a tensor must have shape {b} or {b} x {q}, got {tuple(tensor.shape)}.")
+        fixed[index % d] = tensor.expand(b, q)
+    return fixed
+
+
+def _equal_rows(fixed: dict[int, Tensor], b: int) -> list[Tensor]:
+    """The restarts that share all fixed values, group by group: each group is one maximisation."""
+    if not fixed:
+        return [torch.arange(b)]
+    _, group = torch.unique(torch.cat(list(fixed.values()), 1).cpu(), dim=0, return_inverse=True)
+    return [(group == i).nonzero().squeeze(1) for i in range(int(group.max()) + 1)]
+
+
+def _digest(u: Tensor) -> str:
+    """A name of the start points: chunks of one call get streams of their own, and no counter is kept."""
+    return hashlib.sha256(u.contiguous().numpy().tobytes()).hexdigest()[:32]
