@@ -366,6 +366,7 @@ class TestFailure:
                 x, TRAIN_Y, kernel=get_kernel("se"), lengthscale=LENGTHSCALE, outputscale=1.0, noise=noise
             )
             assert posterior(rand(3, 2, D)).failed.all()
+            assert posterior(rand(3, 2, D) + 100.0).failed.all()  # however far from the data
 
     @pytest.mark.parametrize("kernel", KERNELS)
     @pytest.mark.parametrize("noise", [1e-9, 1e-12])
