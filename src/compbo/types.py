@@ -44,7 +44,7 @@ class Box(NamedTuple):
 
     def project(self, x: Tensor) -> Tensor:
         """P(x): the nearest point of the box."""
-        return torch.minimum(torch.maximum(x, self.lower), self.upper)
+        return torch.clamp(x, self.lower, self.upper)
 
 
 @dataclass(frozen=True)
