@@ -92,7 +92,9 @@ def write_readme(results: dict[str, dict[str, object]]) -> None:
         if name in results:
             rows = results[name]["rows"]
             assert isinstance(rows, list)
-            parts.append(f"## {title}\n\n{note}\n\n{markdown(rows)}\n\n`make bench ARGS={name}` on {results[name]['machine']}.")
+            parts.append(
+                f"## {title}\n\n{note}\n\n{markdown(rows)}\n\n`make bench ARGS={name}` on {results[name]['machine']}."
+            )
     README.write_text("\n\n".join(parts) + "\n")
 
 

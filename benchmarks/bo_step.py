@@ -57,9 +57,7 @@ def compare(name: str, w: Work, x: Tensor, y: Tensor, repeats: int) -> Row:
         botorch_fit(w, None)
         botorch_maximise(w, "Adam", [])()
 
-    adam, cadam, peer = alternate(
-        lambda: ours("Adam-ERM"), lambda: ours("CAdam-ME"), theirs, repeats=repeats, warmup=1
-    )
+    adam, cadam, peer = alternate(lambda: ours("Adam-ERM"), lambda: ours("CAdam-ME"), theirs, repeats=repeats, warmup=1)
     return {
         "step": name,
         "Adam-ERM s": adam.median,
@@ -78,4 +76,3 @@ def run(works: list[Work], repeats: int = 3) -> list[Row]:
         w = Work(16, n, gp, x[:0], x[:0])
         rows.append(compare(f"run, n = {n}", w, x[:n], y[:n], repeats))
     return rows
-

@@ -125,7 +125,9 @@ def botorch_model(w: Work) -> Any:
         ).to(DTYPE)
     model.covar_module.base_kernel.lengthscale = theta.lengthscale
     model.covar_module.outputscale = theta.outputscale
-    model.likelihood.noise_covar.register_constraint("raw_noise", type(model.likelihood.noise_covar.raw_noise_constraint)(1e-8))
+    model.likelihood.noise_covar.register_constraint(
+        "raw_noise", type(model.likelihood.noise_covar.raw_noise_constraint)(1e-8)
+    )
     model.likelihood.noise = theta.noise
     return model.eval()
 

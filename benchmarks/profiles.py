@@ -9,7 +9,9 @@ from benchmarks.common import Row, Work
 from benchmarks.value_and_gradient import ours
 
 TITLE = "Profile of one value-and-gradient (UCB): share of the time by operator"
-NOTE = "Products: mm, bmm, addmm, baddbmm. Kernel: sqrt, exp, addcmul, clamp, neg. Factor: Cholesky and triangular solves."
+NOTE = (
+    "Products: mm, bmm, addmm, baddbmm. Kernel: sqrt, exp, addcmul, clamp, neg. Factor: Cholesky and triangular solves."
+)
 GROUPS = {
     "products": ("mm", "bmm", "addmm", "baddbmm", "baddbmm_", "addmv_", "mv"),
     "kernel": ("sqrt", "exp_", "addcmul", "addcmul_", "clamp_min_", "neg"),

@@ -48,5 +48,3 @@ def run() -> list[Row]:
             }
         )
     return rows
-
-
