@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from benchmarks.common import B, Q, RAW, Row, T, Work, alternate, levy
+from benchmarks.common import RAW, B, Q, Row, T, Work, alternate, levy
 from benchmarks.gp_fit import botorch_fit
 from benchmarks.maximisation import theirs as botorch_maximise
 from compbo.acquisition.integrands import UCB

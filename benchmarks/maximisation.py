@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.common import B, Q, RAW, Row, T, Work, alternate, botorch_acquisition
+from benchmarks.common import RAW, B, Q, Row, T, Work, alternate, botorch_acquisition
 from compbo.acquisition.integrands import UCB
 from compbo.acquisition.samples import sobol_normals
 from compbo.propose import Problem, StartPolicy, propose

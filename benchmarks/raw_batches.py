@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from benchmarks.common import Q, RAW, Row, Work, alternate, botorch_acquisition
+from benchmarks.common import RAW, Q, Row, Work, alternate, botorch_acquisition
 from compbo.numerics import threads_for
 from compbo.seeds import stream
 
