@@ -16,6 +16,7 @@ from compbo.lease import Lease
 from compbo.optimizer import Evaluation, Optimizer, Settings
 from compbo.propose import Telemetry
 from compbo.space import Space
+from compbo.space.convert import on_its_step
 
 if TYPE_CHECKING:
     import os
@@ -187,14 +188,15 @@ def _records(trials: Sequence[FrozenTrial]) -> list[Record]:
     """Trials that wait for a program to take them are left out; a pruned one has failed."""
     records = []
     for trial in trials:
+        params = {name: on_its_step(value, trial.distributions[name]) for name, value in trial.params.items()}
         match trial.state.name:
             case "COMPLETE":
-                records.append(Record(trial.number, COMPLETE, trial.value, trial.params))
+                records.append(Record(trial.number, COMPLETE, trial.value, params))
             case "RUNNING":
-                records.append(Record(trial.number, RUNNING, None, trial.params))
+                records.append(Record(trial.number, RUNNING, None, params))
             case "FAIL" | "PRUNED" as state:
                 message = str(trial.user_attrs.get(MESSAGE, "pruned" if state == "PRUNED" else ""))
-                records.append(Record(trial.number, FAIL, None, trial.params, message))
+                records.append(Record(trial.number, FAIL, None, params, message))
     return records
 
 

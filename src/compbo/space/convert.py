@@ -80,6 +80,16 @@ def _steps(name: str, distribution: FloatDistribution | IntDistribution) -> list
     return [low + k * step for k in range(count)]
 
 
+def on_its_step(value: Any, distribution: BaseDistribution) -> Any:
+    """0.30000000000000004 is 0.3 if the step is 0.1: Optuna's samplers add steps up, a space lists them."""
+    from optuna.distributions import FloatDistribution
+
+    if not isinstance(distribution, FloatDistribution) or distribution.step is None or isinstance(value, bool):
+        return value
+    steps = round((float(value) - distribution.low) / distribution.step)
+    return float(Decimal(str(distribution.low)) + steps * Decimal(str(distribution.step)))
+
+
 def to_optuna(parameters: Mapping[str, Parameter]) -> dict[str, BaseDistribution]:
     """Distributions that accept every valid point; logit and bilog, which Optuna lacks, are left linear."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution

@@ -74,7 +74,10 @@ class CandidateGenerator:
 
     def __post_init__(self) -> None:
         """Refuse what cannot run."""
-        make_maximizer(self.maximizer, **self.hyperparameters)
+        try:
+            make_maximizer(self.maximizer, **self.hyperparameters)
+        except KeyError as error:
+            raise ValueError(f"maximizer: {error.args[0]}") from error
         for name, least in (("steps", 1), ("minibatch", 1), ("seed", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:

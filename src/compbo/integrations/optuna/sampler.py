@@ -1,0 +1,192 @@
+"""The sampler."""
+
+from __future__ import annotations
+
+import logging
+import math
+import secrets
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.search_space import intersection_search_space
+from optuna.study import StudyDirection
+from optuna.trial import TrialState
+
+from compbo.integrations.optuna.history import CONSTRAINTS, PLAN, POINT, History, Reader, publish
+from compbo.integrations.optuna.planning import decide, first_of_block
+from compbo.optimizer import Optimizer, Settings
+from compbo.propose import StartPolicy
+from compbo.seeds import derive_seed
+from compbo.space import Space
+from compbo.storage import ASK
+from compbo.types import Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from optuna.distributions import BaseDistribution
+    from optuna.study import Study
+    from optuna.trial import FrozenTrial
+
+    from compbo.acquisition.integrands import Acquisition
+
+logger = logging.getLogger(__name__)
+
+
+class CompBOSampler(BaseSampler):
+    """Bayesian optimisation with compositional maximisation, for studies with one objective.
+
+    A suggestion depends on the seed and on what is in the storage, never on what this object did before: a study that
+    is resumed goes on as if it had never stopped, and any number of processes may work on one study. Running trials
+    are pending points. With batch_size > 1, that many consecutive trials are planned together, as one joint batch:
+    set it to the number of workers.
+    """
+
+    def __init__(
+        self,
+        *,
+        acquisition: str | Acquisition = "ucb",
+        maximizer: str = "CAdam-ME",
+        batch_size: int = 1,
+        seed: int | None = None,
+        n_startup_trials: int = 10,
+        independent_sampler: BaseSampler | None = None,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
+        warn_independent_sampling: bool = True,
+        hyperparameters: Mapping[str, Any] | None = None,
+        noise: float | None = None,
+        kernel: str = "matern52",
+        priors: str = "paper",
+        raw_batches: int = 1024,
+        restarts: int = 32,
+        steps: int = 64,
+        minibatch: int = 128,
+    ) -> None:
+        """The options of `compbo.Optimizer` under its names; seed None draws one.
+
+        n_startup_trials: trials before the first that uses a model. independent_sampler: for parameters that not all
+        trials share (default: uniform, from the seed and the trial's number). constraints_func: at most 0 where
+        feasible, as in Optuna's samplers; `Trial.set_constraint` is read too.
+        """
+        if n_startup_trials < 0:
+            raise ValueError(f"n_startup_trials must be at least 0, got {n_startup_trials}.")
+        self._settings = Settings(
+            acquisition=acquisition,
+            maximizer=maximizer,
+            hyperparameters=hyperparameters or {},
+            batch_size=batch_size,
+            seed=secrets.randbits(31) if seed is None else seed,
+            initial_points=max(1, n_startup_trials),
+            noise=noise,
+            kernel=kernel,
+            priors=priors,
+            starts=StartPolicy(raw_batches, restarts),
+            budget=Budget(steps),
+            minibatch=minibatch,
+        )
+        self._independent_sampler = independent_sampler
+        self._constraints_func = constraints_func
+        self._warn_independent_sampling = warn_independent_sampling
+
+    def reseed_rng(self) -> None:
+        """Nothing to do here: numbers depend on the trial. An independent sampler of the user's is reseeded."""
+        if self._independent_sampler is not None:
+            self._independent_sampler.reseed_rng()
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """The parameters that all completed trials share, without those that can take one value only."""
+        del trial
+        shared = intersection_search_space(study.get_trials(deepcopy=False))
+        return {name: found for name, found in shared.items() if not found.single() and _can_be_modelled(name, found)}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """The trial's place in the joint batch of its block; published before anything is evaluated."""
+        self._check(study)
+        storage, trial_id = study._storage, trial._trial_id
+        if not search_space:
+            publish(storage, trial_id, POINT, {})
+            return {}
+        reader = Reader(dict(sorted(search_space.items())))
+        maximize = study.direction == StudyDirection.MAXIMIZE
+        settings = replace(self._settings, direction="maximize" if maximize else "minimize")
+        plans_from = first_of_block(trial.number, settings.batch_size)
+
+        def look() -> History:
+            return reader.history(study.get_trials(deepcopy=False), without=trial.number, plans_from=plans_from)
+
+        def make_optimizer(history: History) -> Optimizer:
+            optimizer = Optimizer(reader.space)
+            optimizer.settings = settings
+            optimizer.evaluations = history.evaluations
+            optimizer.pending = [point for _, point in sorted(history.pending.items())]
+            return optimizer
+
+        decision = decide(trial.number, settings.batch_size, look, make_optimizer)
+        if decision.plan is not None and len(decision.plan.points) > 1:
+            publish(storage, trial_id, PLAN, {"anchor": decision.plan.anchor, "points": decision.plan.points})
+        publish(storage, trial_id, POINT, decision.point)
+        if not settings.noise and _is_taken(decision.point, trial.number, look()):
+            # Another process decided for the same point from another view of the history. Both had published before
+            # they looked, so the later trial knows, and decides again with the other's point pending.
+            decision = decide(trial.number, 1, look, make_optimizer)
+            publish(storage, trial_id, POINT, decision.point)
+        if decision.telemetry is not None:
+            publish(storage, trial_id, ASK, {"telemetry": decision.telemetry.to_dict(), "rest": []})
+        return dict(decision.point)
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """A value for a parameter that is not, or not yet, part of the common space."""
+        self._check(study)
+        if self._warn_independent_sampling and study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+            self._warn_independent_sampling = False
+            logger.warning(
+                "Parameter %r of trial %d is drawn on its own, outside the model: only parameters that every completed "
+                "trial has, with one range, are optimised together. This is said once; warn_independent_sampling=False "
+                "silences it.",
+                param_name,
+                trial.number,
+            )
+        sampler = self._independent_sampler
+        if sampler is None:
+            sampler = RandomSampler(derive_seed(self._settings.seed, "independent", trial.number, param_name) % 2**32)
+        return sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Tell the independent sampler."""
+        if self._independent_sampler is not None:
+            self._independent_sampler.before_trial(study, trial)
+
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        """Store the constraints of a trial that ran to its end."""
+        if self._constraints_func is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
+            constraints = [float(value) for value in self._constraints_func(trial)]
+            if any(math.isnan(value) for value in constraints):
+                raise ValueError("constraints_func returned NaN; a constraint is a number, at most 0 where feasible.")
+            study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, constraints)
+        if self._independent_sampler is not None:
+            self._independent_sampler.after_trial(study, trial, state, values)
+
+    def _check(self, study: Study) -> None:
+        if len(study.directions) != 1:
+            raise ValueError(f"CompBOSampler optimises one objective; this study has {len(study.directions)}.")
+
+
+def _is_taken(point: dict[str, Any], number: int, history: History) -> bool:
+    """Whether an earlier trial evaluates, or any trial has evaluated, just this point."""
+    earlier = [other for n, other in history.pending.items() if n < number]
+    return point in earlier or any(point == evaluation.params for evaluation in history.evaluations)
+
+
+def _can_be_modelled(name: str, distribution: BaseDistribution) -> bool:
+    """Whether a space has room for it: not for choices that are equal in Python, nor for a million steps."""
+    try:
+        Space.from_optuna({name: distribution})
+    except ValueError as error:
+        logger.debug("Drawn on its own: %s", error)
+        return False
+    return True
