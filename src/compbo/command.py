@@ -12,17 +12,12 @@ import subprocess
 import threading
 from typing import TYPE_CHECKING, Any
 
+from compbo.evaluation import Outcome, as_outcome
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LONGEST = 200  # characters of a message
-
-
-class CommandFailedError(RuntimeError):
-    """The program gave no value."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class Command:
@@ -64,10 +59,10 @@ class Command:
         """The program and its arguments for a point; floats are written so that they read back exactly."""
         return [argument.format_map(params) for argument in self._arguments]
 
-    def __call__(self, params: dict[str, Any]) -> float:
+    def __call__(self, params: dict[str, Any]) -> Outcome:
         """Run the program; its last line on standard output that is a number is the value."""
         if self._stopped:
-            raise CommandFailedError("the run is over")
+            return Outcome(None, "the run is over")
         # A group of its own: a time limit ends the program with all it started, and Ctrl-C is ours to handle.
         process = subprocess.Popen(
             self.arguments(params),
@@ -82,14 +77,14 @@ class Command:
             self._running.add(process)
         try:
             output, errors = process.communicate(timeout=self._timeout)
-        except subprocess.TimeoutExpired as error:
-            raise CommandFailedError(f"stopped: not finished after {self._timeout:g} s") from error
+        except subprocess.TimeoutExpired:
+            return Outcome(None, f"stopped: not finished after {self._timeout:g} s")
         finally:
             _end(process)
             with self._lock:
                 self._running.discard(process)
         if process.returncode != 0:
-            raise CommandFailedError(_exit_message(process.returncode, errors))
+            return Outcome(None, _exit_message(process.returncode, errors))
         return _last_number(output)
 
     def stop(self) -> None:
@@ -134,8 +129,8 @@ def _exit_message(code: int, errors: str) -> str:
     return f"{ended}: {lines[-1][:LONGEST]}" if lines else ended
 
 
-def _last_number(output: str) -> float:
+def _last_number(output: str) -> Outcome:
     for line in reversed(output.splitlines()):
         with contextlib.suppress(ValueError):
-            return float(line)
-    raise CommandFailedError("printed no line that is a number")
+            return as_outcome(float(line))
+    return Outcome(None, "printed no line that is a number")

@@ -41,6 +41,8 @@ def call(objective: Objective, params: dict[str, Any], number: int = 0) -> Outco
 
 def as_outcome(value: Any) -> Outcome:
     """A returned value as a finite number, or the reason why it is none."""
+    if isinstance(value, Outcome):
+        return value
     if isinstance(value, str | bytes) or not hasattr(value, "__float__"):
         return Outcome(None, f"returned {_short(value)}, not a number")
     try:

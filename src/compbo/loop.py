@@ -13,6 +13,7 @@ from compbo.history import COMPLETE, FAIL, RUNNING, Record, to_frame
 
 if TYPE_CHECKING:
     import os
+    import threading
     from collections.abc import Callable
 
     import pandas as pd
@@ -150,9 +151,11 @@ class Run:
         store: StoredRun,
         progress: Progress,
         callback: Callable[[Optimizer], None] | None,
+        interrupted: threading.Event,
     ) -> None:
         self.optimizer, self.plan, self.evaluator, self.store = optimizer, plan, evaluator, store
         self.progress, self.callback = progress, callback
+        self._interrupted = interrupted
         self.records: dict[int, Record] = {}
         self.waiting: deque[int] = deque()
         self.running: set[int] = set()
@@ -170,19 +173,32 @@ class Run:
     def complete(self) -> Result:
         """Resume or begin, and go on to the end."""
         try:
-            self._resume()
-            while self._step():
-                pass
+            self._go_on()
         except KeyboardInterrupt as interrupt:
-            self._collect(block=False)
-            raise RunInterrupted(self.result) from interrupt
-        except BrokenWorkersError as error:
-            raise RunError(f"The run stopped: {error}. What was evaluated is kept.", self.result) from error
+            raise self._stopped() from interrupt
+        except Exception as error:
+            if self._interrupted.is_set():  # some libraries turn an interrupt into an error of their own
+                raise self._stopped() from error
+            if isinstance(error, BrokenWorkersError):
+                raise RunError(f"The run stopped: {error}. What was evaluated is kept.", self.result) from error
+            raise
         finally:
             self.evaluator.close()
             self.progress.close()
             self.store.close()
         return self.result
+
+    def _go_on(self) -> None:
+        self._resume()
+        while not self._interrupted.is_set() and self._step():
+            pass
+        if self._interrupted.is_set():
+            raise KeyboardInterrupt
+
+    def _stopped(self) -> RunInterrupted:
+        self._interrupted.set()
+        self._collect(block=False)  # what finished during the last ask
+        return RunInterrupted(self.result)
 
     def _resume(self) -> None:
         records = self.store.restore(self.optimizer)
@@ -222,7 +238,8 @@ class Run:
 
     def _collect(self, *, block: bool) -> None:
         for number, outcome in self.evaluator.finished(block=block):
-            self._finish(number, outcome)
+            if outcome.value is not None or not self._interrupted.is_set():
+                self._finish(number, outcome)  # a failure may be the interrupt's doing: evaluated again on resuming
         self._check_failures()
 
     def _finish(self, number: int, outcome: Outcome) -> None:

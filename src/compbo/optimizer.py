@@ -67,7 +67,10 @@ class Settings:
         """Check every option where it is named."""
         object.__setattr__(self, "acquisition", get_acquisition(self.acquisition))
         object.__setattr__(self, "hyperparameters", dict(self.hyperparameters))
-        make_maximizer(self.maximizer, **self.hyperparameters)
+        try:
+            make_maximizer(self.maximizer, **self.hyperparameters)
+        except KeyError as error:
+            raise ValueError(f"maximizer: {error.args[0]}") from error
         get_kernel(self.kernel)
         get_priors(self.priors, 1)
         _at_least_one("batch_size", self.batch_size)

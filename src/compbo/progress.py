@@ -76,6 +76,7 @@ class Progress:
 
 
 def _bar() -> RichProgress:
+    """Made before the first evaluation: rich draws once from the global `random` when it is first imported."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from compbo.interrupts import remembered_interrupts
 from compbo.loop import Plan, Result, Run, RunError, RunInterrupted, TooManyFailuresError
 from compbo.optimizer import Optimizer, Settings
 from compbo.progress import Progress
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from compbo.evaluation import Objective
 
     Storage = str | os.PathLike[str] | BaseStorage
+
+log = logging.getLogger(__name__)
 
 __all__ = ["Result", "RunError", "RunInterrupted", "TooManyFailuresError", "maximize", "minimize"]
 
@@ -115,16 +119,22 @@ def _run(
             f"asynchronous with workers={plan.workers} keeps {plan.workers} evaluations running: "
             f"leave batch_size out (got {batch_size})."
         )
+    if plan.executor is not None and batch_size is None:
+        log.warning("executor without batch_size evaluates one point at a time; say how many, e.g. batch_size=8")
     space = space if isinstance(space, Space) else Space(space)
     size = batch_size if batch_size is not None else (plan.workers or 1)
     optimizer = Optimizer(space, direction=direction, batch_size=size, seed=seed, **settings)
     evaluator = plan.evaluator(objective)
-    try:
-        store = StoredRun.open(storage, study_name, space, optimizer.settings)
-    except BaseException:
-        evaluator.close()
-        raise
-    return Run(optimizer, plan, evaluator, store, Progress(plan.evaluations, show=progress), callback).complete()
+    with remembered_interrupts() as interrupted:
+        try:
+            store = StoredRun.open(storage, study_name, space, optimizer.settings)
+        except BaseException as error:
+            evaluator.close()
+            if interrupted.is_set():
+                raise KeyboardInterrupt from error
+            raise
+        shown = Progress(plan.evaluations, show=progress)
+        return Run(optimizer, plan, evaluator, store, shown, callback, interrupted).complete()
 
 
 def _check_names(caller: str, settings: dict[str, Any]) -> None:

@@ -1,0 +1,358 @@
+"""Ask and tell."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compbo import (
+    EI,
+    PI,
+    SR,
+    UCB,
+    Bool,
+    Budget,
+    Categorical,
+    Constant,
+    Float,
+    Int,
+    LogEI,
+    Optimizer,
+    Ordinal,
+    Space,
+    StartPolicy,
+    Verdict,
+)
+from compbo.surrogate.gp import NOISELESS
+from objectives import bowl, mixed
+
+PLANE = Space({"x": Float(-5, 5), "y": Float(-5, 5)})
+MIXED = Space({
+    "lr": Float(1e-5, 1e-1, scale="log"),
+    "depth": Int(1, 15),
+    "kind": Categorical(["a", "b", "c"]),
+    "flag": Bool(),
+})  # fmt: skip
+
+
+def cheap(**options: Any) -> dict[str, Any]:
+    return {"starts": StartPolicy(raw_batches=64, restarts=4), "budget": Budget(steps=8), **options}
+
+
+def advance(optimizer: Optimizer, f: Any, asks: int, count: int | None = None) -> None:
+    for _ in range(asks):
+        points = optimizer.ask(count)
+        optimizer.tell(points, [f(point) for point in points])
+
+
+def modelled(space: Space = PLANE, f: Any = bowl, points: int = 8, **options: Any) -> Optimizer:
+    """An optimizer past its initial design."""
+    optimizer = Optimizer(space, **cheap(initial_points=points, **options))
+    advance(optimizer, f, 1, points)
+    return optimizer
+
+
+# -- what is suggested ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("maximizer", ["CAdam-ME", "Adam-ERM", "L-BFGS-B"])
+@pytest.mark.parametrize("acquisition", ["ei", "pi", "sr", "ucb", "logei"])
+def test_every_acquisition_with_every_class_of_maximizer(acquisition: str, maximizer: str) -> None:
+    optimizer = modelled(acquisition=acquisition, maximizer=maximizer)
+    points = optimizer.ask(3)
+    telemetry = optimizer.telemetry[-1]
+    assert len({tuple(point.values()) for point in points}) == 3
+    assert [PLANE.validate(point) for point in points] == points
+    assert (telemetry.acquisition, telemetry.maximizer) == (acquisition, maximizer)
+    assert telemetry.verdict is not Verdict.DEGRADED, telemetry.reason
+    assert telemetry.gain >= 0  # never worse than the best raw batch
+    assert len(telemetry.end_values) == 4
+    optimizer.tell(points, [bowl(point) for point in points])
+
+
+@pytest.mark.parametrize("acquisition", [EI(), PI(tau=0.1), SR(), UCB(beta=0.5), LogEI(tau=1e-4)])
+def test_an_acquisition_object_keeps_its_parameters(acquisition: Any) -> None:
+    optimizer = modelled(acquisition=acquisition)
+    assert Optimizer.from_json(optimizer.to_json()).settings.acquisition == acquisition
+    optimizer.ask(1)
+
+
+@pytest.mark.parametrize("count", [1, 8, 64])
+def test_batch_sizes(count: int) -> None:
+    optimizer = modelled(batch_size=count, points=8)
+    points = optimizer.ask()
+    assert len({tuple(point.values()) for point in points}) == count == len(optimizer.pending)
+
+
+def test_one_dimension() -> None:
+    line = Space({"x": Float(0, 1)})
+    optimizer = Optimizer(line, **cheap(initial_points=3))
+    advance(optimizer, lambda p: (p["x"] - 0.7) ** 2, 9)
+    assert optimizer.best is not None
+    assert abs(optimizer.best.params["x"] - 0.7) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("priors", "verdicts"),
+    [
+        ("dimension-scaled", {Verdict.CONVERGED, Verdict.CLIMBING}),
+        ("paper", {Verdict.FLAT}),  # its lengthscales are so short that nothing is near anything, and it is said
+    ],
+)
+def test_two_hundred_dimensions(priors: str, verdicts: set[Verdict]) -> None:
+    def sphere(p: dict[str, float]) -> float:
+        return sum(v * v for v in p.values())
+
+    wide = Space({f"x{i}": Float(-1, 1) for i in range(200)})
+    optimizer = modelled(wide, sphere, points=4, priors=priors)
+    advance(optimizer, sphere, 2, 2)
+    assert len({tuple(e.params.values()) for e in optimizer.evaluations}) == 8
+    assert optimizer.telemetry[-1].verdict in verdicts
+
+
+def test_mixed_space_gives_valid_points_of_plain_scalars() -> None:
+    optimizer = modelled(MIXED, mixed)
+    advance(optimizer, mixed, 4, 2)
+    for point in optimizer.ask(4):
+        assert [type(point[name]) for name in ("lr", "depth", "kind", "flag")] == [float, int, str, bool]
+        json.dumps(point)
+
+
+def test_maximising_mirrors_minimising() -> None:
+    down, up = modelled(), modelled(direction="maximize", f=lambda p: -bowl(p))
+    assert down.ask(3) == up.ask(3)
+    assert down.best is not None
+    assert up.best is not None
+    assert up.best.value == -down.best.value
+
+
+def test_pending_points_are_respected() -> None:
+    optimizer, again = modelled(), modelled()
+    first = optimizer.ask(1)
+    second = optimizer.ask(1)
+    assert second != first
+    assert optimizer.telemetry[-1].pending == 1
+    assert again.ask(1) == first
+    again.forget(first)
+    assert again.ask(1) == first  # withdrawn: the same question has the same answer
+    with pytest.raises(ValueError, match="not pending"):
+        again.forget(second)
+
+
+def test_initial_design_by_default_and_by_choice() -> None:
+    assert Optimizer(PLANE).initial_points == 4
+    assert Optimizer(PLANE, batch_size=8).initial_points == 8
+    uniform = Optimizer(PLANE, initial_design="uniform", initial_points=3)
+    sobol = Optimizer(PLANE, initial_points=3)
+    assert uniform.ask(3) != sobol.ask(3)
+    assert uniform.telemetry[-1].verdict is Verdict.DESIGN
+
+
+# -- no point twice ---------------------------------------------------------------------------------------------------
+
+
+def test_a_finite_space_is_visited_whole_before_anything_repeats() -> None:
+    grid = Space({"k": Int(1, 3), "c": Categorical(["a", "b"]), "always": Constant(7)})
+    optimizer = Optimizer(grid, **cheap(initial_points=2))
+    seen = []
+    for count in (2, 1, 3):
+        points = optimizer.ask(count)
+        seen += points
+        optimizer.tell(points, [point["k"] for point in points])
+    assert sorted(map(str, seen)) == sorted(map(str, grid.grid()))
+    repeated = optimizer.ask(2)
+    assert "exhausted" in optimizer.telemetry[-1].reason
+    assert all(point in seen for point in repeated)
+
+
+def test_a_finite_space_without_any_success_is_also_left_in_the_end() -> None:
+    optimizer = Optimizer(Space({"k": Int(1, 3)}), **cheap())
+    points = optimizer.ask(3)
+    assert sorted(point["k"] for point in points) == [1, 2, 3]
+    optimizer.tell(points, [None] * 3)
+    assert len(optimizer.ask(2)) == 2
+
+
+def test_failed_points_are_not_suggested_again_even_with_noise() -> None:
+    levels = Space({"k": Ordinal([1, 2, 3, 4, 5, 6])})
+    optimizer = Optimizer(levels, **cheap(noise=0.5, initial_points=2))
+    optimizer.tell([{"k": 1}, {"k": 2}, {"k": 6}], [5.0, None, 1.0])
+    for _ in range(4):
+        points = optimizer.ask(1)
+        assert points != [{"k": 2}]
+        optimizer.tell(points, [float(points[0]["k"])])
+
+
+def test_a_region_that_fails_is_avoided() -> None:
+    line = Space({"x": Float(-1, 1)})
+    optimizer = Optimizer(line, **cheap(initial_points=8))
+    for _ in range(16):
+        (point,) = optimizer.ask(1)
+        # the bait is on the left, where everything fails
+        optimizer.tell([point], [None if point["x"] < 0 else point["x"]])
+    assert sum(e.failed for e in optimizer.evaluations[8:]) <= 3
+
+
+def test_declared_noise_is_the_noise_of_the_model() -> None:
+    values = [e.value for e in modelled(noise=0.5).evaluations]
+    spread = float(np.std(np.array(values, float), ddof=1))
+    assert modelled(noise=0.5).model().hyperparameters.noise == pytest.approx((0.5 / spread) ** 2, rel=1e-12)
+    assert modelled(noise=0.0).model().hyperparameters.noise == NOISELESS
+
+
+# -- tell -------------------------------------------------------------------------------------------------------------
+
+
+def test_tell_takes_any_order_any_subset_and_points_never_asked() -> None:
+    optimizer = Optimizer(PLANE, batch_size=4)
+    points = optimizer.ask()
+    optimizer.tell([points[2], points[0]], [1.0, 2])
+    assert optimizer.pending == [points[1], points[3]]
+    optimizer.tell(points[1], np.float64(0.5))
+    optimizer.tell([{"x": 0, "y": 0}], np.array([7.0]))
+    assert [e.value for e in optimizer.evaluations] == [1.0, 2.0, 0.5, 7.0]
+    assert optimizer.best is not None
+    assert optimizer.best.params == points[1]
+    assert optimizer.pending == [points[3]]
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf])
+def test_a_failed_value_is_recorded_and_never_best(value: float | None) -> None:
+    optimizer = Optimizer(PLANE)
+    optimizer.tell([{"x": 1.0, "y": 1.0}], [value], ["it broke"])
+    assert optimizer.best is None
+    assert optimizer.evaluations[0].failed
+    assert optimizer.evaluations[0].message == "it broke"
+
+
+@pytest.mark.parametrize(
+    ("points", "values", "match"),
+    [
+        ([{"x": 0.0, "y": 0.0}], [1.0, 2.0], "1 points but 2 values"),
+        ([{"x": 0.0, "y": 0.0}, {"x": 9.0, "y": 0.0}], [1.0, 2.0], '"x"'),
+        ([{"x": 0.0, "y": 0.0}, {"x": 0.0}], [1.0, 2.0], '"y" is missing'),
+        ([{"x": 0.0, "y": 0.0}], [object()], "not a number"),
+    ],
+)
+def test_a_bad_tell_changes_nothing(points: Any, values: Any, match: str) -> None:
+    optimizer = Optimizer(PLANE)
+    with pytest.raises(ValueError, match=match):
+        optimizer.tell(points, values)
+    assert optimizer.evaluations == []
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"acquisitions": "ei"}, "'acquisitions' is not an option.*acquisition"),
+        ({"acquisition": "eii"}, "eii"),
+        ({"maximizer": "CAdam-MEE"}, "CAdam-ME"),
+        ({"maximizer": "Adam-ERM", "hyperparameters": {"lrr": 1.0}}, "lrr"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"seed": -1}, "seed"),
+        ({"noise": -0.1}, "noise"),
+        ({"direction": "down"}, "direction"),
+        ({"kernel": "cubic"}, "cubic"),
+        ({"priors": "mine"}, "mine"),
+        ({"initial_design": "grid"}, "initial_design"),
+        ({"initial_points": 0}, "initial_points"),
+    ],
+)
+def test_a_wrong_option_is_named(options: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        Optimizer(PLANE, **options)
+
+
+# -- bit for bit ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=6)
+@given(order=st.permutations(range(9)), pending=st.permutations(range(2)))
+def test_the_order_of_arrival_changes_no_bit(order: list[int], pending: list[int]) -> None:
+    results = [({"x": -4.0 + i, "y": (3.0 * i) % 5}, None if i == 4 else float(i)) for i in range(9)]
+    running = [{"x": 0.25, "y": 0.5}, {"x": 4.5, "y": -2.5}]
+    told, shuffled = Optimizer(PLANE, **cheap()), Optimizer(PLANE, **cheap())
+    told.pending, shuffled.pending = list(running), [running[i] for i in pending]
+    told.tell([p for p, _ in results], [v for _, v in results])
+    for i in order:
+        shuffled.tell([results[i][0]], [results[i][1]])
+    assert told.ask(2) == shuffled.ask(2)
+
+
+def test_saved_and_loaded_at_every_step_gives_the_same_run() -> None:
+    def run(reload: bool) -> Optimizer:
+        optimizer = Optimizer(MIXED, **cheap(batch_size=3, seed=5, initial_points=4))
+        for _ in range(4):
+            points = optimizer.ask()
+            if reload:
+                optimizer = Optimizer.from_json(optimizer.to_json())
+            optimizer.tell(points[:2], [mixed(points[0]), None], ["", "broken"])
+            if reload:
+                optimizer = Optimizer.from_json(optimizer.to_json())
+            optimizer.tell(points[2:], [mixed(points[2])])
+        return optimizer
+
+    plain, reloaded = run(reload=False), run(reload=True)
+    assert plain.evaluations == reloaded.evaluations
+    assert [t.verdict for t in plain.telemetry] == [t.verdict for t in reloaded.telemetry]
+    assert [t.end_values for t in plain.telemetry] == [t.end_values for t in reloaded.telemetry]
+
+
+def test_the_seed_matters_and_settings_survive() -> None:
+    one, other = modelled(seed=1), modelled(seed=2)
+    assert one.ask(2) != other.ask(2)
+    again = Optimizer.from_json(one.to_json())
+    assert again.settings == one.settings
+    assert again.space == one.space
+    with pytest.raises(ValueError, match="not a saved optimizer"):
+        Optimizer.from_json("{}")
+
+
+# -- numbers that hurt ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [3.0] * 6,
+        [1e300, -1e300, 1e299, 0.0, 5.0, 1e300],
+        [1e-300, 2e-300, 3e-300, 0.0, 1e-300, 5e-301],
+        [None, None, None, None, None, 1.0],
+    ],
+)
+def test_values_of_any_size_lead_to_a_finite_suggestion(values: list[float | None]) -> None:
+    optimizer = Optimizer(PLANE, **cheap(initial_points=2))
+    optimizer.tell([{"x": float(i), "y": float(i % 2)} for i in range(6)], values)
+    points = optimizer.ask(2)
+    assert all(math.isfinite(v) for point in points for v in point.values())
+
+
+def test_one_observation_and_many_of_the_same_point() -> None:
+    optimizer = Optimizer(PLANE, **cheap(initial_points=1))
+    optimizer.tell([{"x": 1.0, "y": 1.0}], [2.0])
+    first = optimizer.ask(1)
+    optimizer.tell(first, [1.0])
+    optimizer.tell([{"x": 1.0, "y": 1.0}] * 5, [2.0, 2.1, 1.9, 2.0, 2.0])
+    for a, b in itertools.pairwise(optimizer.ask(3)):
+        assert a != b
+
+
+def test_a_time_limit_returns_the_best_so_far_and_says_so() -> None:
+    optimizer = modelled(budget=Budget(steps=10**6, seconds=0.2))
+    (point,) = optimizer.ask(1)
+    assert PLANE.validate(point) == point
+    assert "time limit" in optimizer.telemetry[-1].reason
+
+
+def test_a_memory_limit_falls_back_and_says_so() -> None:
+    optimizer = modelled(budget=Budget(steps=8, memory=1))
+    optimizer.ask(1)
+    assert optimizer.telemetry[-1].verdict is Verdict.DEGRADED
+    assert "memory" in optimizer.telemetry[-1].reason
