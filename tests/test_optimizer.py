@@ -286,6 +286,16 @@ def test_the_order_of_arrival_changes_no_bit(order: list[int], pending: list[int
     assert told.ask(2) == shuffled.ask(2)
 
 
+def test_the_sign_of_zero_changes_no_bit() -> None:
+    suggestions = []
+    for zero, direction in ((0.0, "minimize"), (-0.0, "minimize"), (0.0, "maximize")):
+        optimizer = Optimizer(PLANE, **cheap(direction=direction, initial_points=2))
+        sign = 1.0 if direction == "minimize" else -1.0
+        optimizer.tell([{"x": 1.0, "y": 1.0}, {"x": 0.0, "y": 0.0}, {"x": 2.0, "y": 0.0}], [sign, zero, 2 * sign])
+        suggestions.append(optimizer.ask(1))
+    assert suggestions[0] == suggestions[1] == suggestions[2]
+
+
 def test_saved_and_loaded_at_every_step_gives_the_same_run() -> None:
     def run(reload: bool) -> Optimizer:
         optimizer = Optimizer(MIXED, **cheap(batch_size=3, seed=5, initial_points=4))

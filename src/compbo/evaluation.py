@@ -46,7 +46,7 @@ def as_outcome(value: Any) -> Outcome:
     if isinstance(value, str | bytes) or not hasattr(value, "__float__"):
         return Outcome(None, f"returned {_short(value)}, not a number")
     try:
-        number = float(value)
+        number = float(value) + 0.0  # no -0.0: databases do not keep its sign
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         return Outcome(None, f"returned {_short(value)}, not a number ({describe(error)})")
     return Outcome(number) if math.isfinite(number) else Outcome(None, f"returned {number}")

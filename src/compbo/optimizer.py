@@ -306,7 +306,7 @@ class Optimizer:
         if not values:
             return _Data(torch.empty(0, self.space.dim, dtype=DTYPE), torch.empty(0, dtype=DTYPE))
         worst = min(values)
-        y = [worst if e.value is None else self._sign * e.value for e in self.evaluations]
+        y = [worst if e.value is None else self._sign * e.value + 0.0 for e in self.evaluations]
         x = self.space.to_unit([e.params for e in self.evaluations])
         order = sorted(range(len(y)), key=lambda i: (x[i].tolist(), y[i]))
         return _Data(x[order], torch.tensor([y[i] for i in order], dtype=DTYPE))
@@ -418,7 +418,7 @@ def _evaluation(point: Point, value: float | None, message: str) -> Evaluation:
     if value is None:
         return Evaluation(point, None, message or "no value")
     try:
-        number = float(value)
+        number = float(value) + 0.0  # -0.0 becomes 0.0, here as in every storage
     except (TypeError, ValueError):
         raise ValueError(f"tell: {value!r} is not a number (None or NaN marks a failed evaluation).") from None
     if not math.isfinite(number):
