@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from optuna.study import Study
 
 PLOT_ID = "compbo-verdicts"
+TITLE = "Was the acquisition function maximised?"
 
 
 def telemetry(study: Study) -> dict[int, Telemetry]:
@@ -28,7 +29,7 @@ def verdict_figure(study: Study) -> go.Figure:
     import plotly.graph_objects as go
 
     found = telemetry(study)
-    figure = go.Figure(layout={"title": {"text": "Was the acquisition function maximised?"}, "showlegend": False})
+    figure = go.Figure(layout={"title": {"text": TITLE}, "showlegend": False, "template": "plotly_white"})
     for verdict in Verdict:
         reading = READINGS[verdict]
         numbers = [number for number, entry in found.items() if entry.verdict == verdict]
