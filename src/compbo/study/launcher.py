@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from typing import IO
 
 from compbo.study.cell import Cell, cell_from_json
@@ -25,12 +26,14 @@ class Launcher:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
+        self._busy = threading.Lock()  # held while a cell runs
         self._closed = False
 
     def run(self, cell: Cell) -> bytes:
         """The row of the cell as a Parquet file, whatever happens to the cell."""
         for _ in range(ATTEMPTS):
-            answer = self._attempt(cell)
+            with self._busy:
+                answer = None if self._closed else self._attempt(cell)
             if self._closed:
                 raise LauncherClosedError("closed while a cell was running")
             if answer is not None:
@@ -42,12 +45,13 @@ class Launcher:
     def _attempt(self, cell: Cell) -> bytes | None:
         """The answer, or None if the worker process died."""
         if self._process is None or self._process.poll() is not None:
+            self._reap()
             self._process = self._start()
         requests, answers = _pipes(self._process)
         try:
             write_frame(requests, encode_request(cell, self._limits))
             answer = read_frame(answers)
-        except (BrokenPipeError, ValueError):  # it was idle for too long, or closed from another thread
+        except BrokenPipeError:
             answer = None
         if answer is None:
             self._reap()
@@ -69,29 +73,31 @@ class Launcher:
         )
 
     def _reap(self) -> None:
+        """Be done with the process, dead or alive."""
         process, self._process = self._process, None
         if process is None:
             return
         process.kill()
         process.wait()
         for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                try:
+            with suppress(BrokenPipeError):  # a request that was never read
+                if pipe is not None:
                     pipe.close()
-                except BrokenPipeError:
-                    continue
 
     def close(self) -> None:
         """End the worker process and the cell it runs, from any thread."""
         self._closed = True
-        process = self._process
-        if process is not None:
-            process.kill()  # the cell is killed with it, on Linux by the kernel, elsewhere by the broken pipe
-            process.wait()
+        while not self._busy.acquire(timeout=0.05):
+            process = self._process
+            if process is not None:
+                process.kill()  # the kernel kills the cell with it (elsewhere than on Linux: the broken pipe does)
+        try:
+            self._reap()
+        finally:
+            self._busy.release()
 
     def __del__(self) -> None:
-        if self._process is not None:
-            self._process.kill()
+        self._reap()
 
 
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:

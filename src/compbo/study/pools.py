@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import uuid
@@ -13,6 +14,9 @@ from compbo.study.launcher import Launcher, LauncherClosedError, run_remote
 if TYPE_CHECKING:
     from compbo.study.cell import Cell
     from compbo.study.worker import Limits
+
+
+UNSETTLED = ("pending", "lost")
 
 
 class PoolError(RuntimeError):
@@ -98,6 +102,7 @@ class DaskPool:
 
     def __init__(self, address: str, limits: Limits) -> None:
         distributed = load_optional("distributed", "study")
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the driver says it in one line
         self._address, self._limits = address, limits
         try:
             self._client = distributed.Client(address, set_as_default=False, name="compbo study")
@@ -107,6 +112,7 @@ class DaskPool:
             ) from error
         self._submitted: dict[str, tuple[Any, Cell]] = {}  # a future that nobody holds is taken back
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._again: list[Any] = []  # finished on a worker that died before its result was fetched: Dask runs it again
         self._run = uuid.uuid4().hex[:8]  # keys of their own, whatever an earlier driver left on the scheduler
 
     @property
@@ -132,19 +138,29 @@ class DaskPool:
 
     def wait(self, seconds: float) -> Finished | None:
         """The next finished cell; None after so many seconds; PoolError if the scheduler is gone."""
+        future = next((again for again in self._again if again.status not in UNSETTLED), None)
+        if future is not None:
+            self._again.remove(future)
+            return self._outcome(future)
         try:
             future = self._finished.get(timeout=seconds)
         except queue.Empty:
             if self._client.status != "running":
                 raise PoolError(self._lost()) from None
             return None
-        _, cell = self._submitted.pop(future.key)
-        if future.status == "finished":
-            data: bytes = future.result()
-            return Finished(cell, data)
-        if future.status in ("cancelled", "lost"):
+        if future.status in UNSETTLED:
+            self._again.append(future)
+            return None
+        return self._outcome(future)
+
+    def _outcome(self, future: Any) -> Finished:
+        if future.status == "cancelled":
             raise PoolError(self._lost())
-        return Finished(cell, None, future.exception())
+        _, cell = self._submitted.pop(future.key)
+        if future.status == "error":
+            return Finished(cell, None, future.exception())
+        data: bytes = future.result()
+        return Finished(cell, data)
 
     def _lost(self) -> str:
         return f"The Dask scheduler at {self._address} is gone; start it and give the same command to go on."

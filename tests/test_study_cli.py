@@ -1,0 +1,108 @@
+"""The commands, as a person types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from compbo.study import schema
+from compbo.study.cli import app
+from compbo.study.experiment import identity, run_cell
+from compbo.study.grid import load_grid
+from compbo.study.store import Store
+from study_helpers import cell, study_output
+
+
+def command(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == code, result.output
+    return result
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_list_counts_and_names_every_cell() -> None:
+    out = command("list", "--preset", "smoke").stdout
+    cells = load_grid("smoke").cells()
+    for one in cells:
+        assert f"{one.hash}  {one.name}" in out
+    assert f"in all {len(cells)}" in flat(out)
+    data = json.loads(command("list", "--preset", "smoke", "--json").stdout)
+    assert data["count"] == len(cells)
+    assert [entry["cell"] for entry in data["cells"]] == [one.hash for one in cells]
+
+
+def test_list_of_presets_and_of_a_file_with_filters(tmp_path: Path) -> None:
+    assert "tuning-tasks" in command("list").stdout
+    grid = tmp_path / "mine.toml"
+    grid.write_text('[[block]]\ntasks = ["levy-2", "ackley-2"]\noptimisers = ["CAdam", "bohb"]\nacquisitions = ["ei"]')
+    arguments = ("list", "--grid", str(grid), "--repeat", "3", "--task", "levy-*", "--optimizer", "CAdam")
+    data = json.loads(command(*arguments, "--json").stdout)
+    assert [entry["name"] for entry in data["cells"]] == [f"levy-2/ei/CAdam/seed{seed}" for seed in range(3)]
+
+
+def test_the_count_is_compared_with_the_papers() -> None:
+    result = command("list", "--preset", "paper", "--summary", "--dimension", "16", "--dimension", "40")
+    assert "the paper counts 3958" in flat(result.output)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run",), "Give either --preset"),
+        (("list", "--preset", "smoke", "--grid", "x.toml"), "Give either --preset"),
+        (("list", "--preset", "dim17"), "neither a preset"),
+        (("list", "--preset", "smoke", "--task", "levi-4"), "no cell of this grid has the task"),
+        (("status", "--results", "nowhere"), "nowhere is not a results folder"),
+        (("retry", "--results", "nowhere"), "nowhere is not a results folder"),
+        (("run", "--preset", "smoke", "--results", "nowhere", "--tuned"), "run `compbo study tune`"),
+        (("run", "--preset", "smoke", "--results", "nowhere", "--time-limit", "0"), "seconds must be positive"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in flat(command(*arguments, code=2).output)
+
+
+def test_status_and_retry_of_a_folder(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    good, bad, left = cell(), cell(seed=1), cell(seed=2)
+    with store.writing():
+        store.add_to_plan([good, bad, left])
+        store.write(good, schema.to_bytes(run_cell(good)))
+        row = {**identity(bad), "status": "failed", "error": "out of luck", "traceback": "", "seconds": 1.0}
+        store.write(bad, schema.to_bytes(row))
+    out = flat(command("status", "--results", str(tmp_path)).stdout)
+    assert "done 1 of 3" in out
+    assert "failed 1 left 1" in out
+    assert "failed ackley-4/random-search/seed1: out of luck" in out
+    assert "running now no" in out
+    store.path(good.hash).write_bytes(b"")
+    data = json.loads(command("status", "--results", str(tmp_path), "--json").stdout)
+    assert (data["done"], data["failed"], data["left"]) == (0, 1, 2)
+    assert list(data["damaged"]) == [str(store.path(good.hash))]
+    _, err = study_output("retry", "--results", str(tmp_path))
+    assert "1 cells" in err
+    assert "0 were there, 1 have run." in err
+    assert f"{store.path(good.hash)}: not a readable Parquet file" in flat(err)
+    assert "No cell of" in command("retry", "--results", str(tmp_path)).output
+
+
+def test_tune_and_run_tuned(tmp_path: Path) -> None:
+    grid = tmp_path / "g.toml"
+    grid.write_text(
+        '[[block]]\ntasks = ["levy-2"]\noptimisers = ["SCGA"]\nacquisitions = ["ei"]\nbatch = 2\nsteps = 2\n'
+        "inner = { raw_batches = 16, restarts = 2, steps = 3, minibatch = 8 }"
+    )
+    where = ("--grid", str(grid), "--results", str(tmp_path / "r"))
+    _, err = study_output("tune", *where, "--configurations", "3")
+    assert "1 problems tuned, 3 cells have run." in err
+    _, err = study_output("run", *where, "--tuned")
+    assert "1 were there, 0 have run." in err  # the best configuration is a cell that tuning has run

@@ -1,0 +1,134 @@
+"""A real Dask cluster on loopback: a scheduler and two workers, each a process, and what kill -9 does to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compbo.numerics import threads_for
+from compbo.study import schema
+from compbo.study.experiment import run_cell
+from compbo.study.grid import load_grid
+from compbo.study.pools import DaskPool, PoolError
+from compbo.study.run import run_study
+from compbo.study.status import study_status
+from compbo.study.store import Store, load
+from compbo.study.worker import Limits
+from study_helpers import ROOT, determined, marked_processes, own, stored, study, study_output, wait_for
+
+
+class Cluster:
+    """A scheduler and workers as processes, all marked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.mark = uuid.uuid4().hex
+        self._folder, self._file = folder, folder / "scheduler.json"
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self._file)
+        )
+        self.address = str(wait_for(self._address, "the scheduler"))
+
+    def _address(self) -> str:
+        try:
+            return str(json.loads(self._file.read_text())["address"])
+        except (OSError, ValueError):
+            return ""
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        variables = {**os.environ, "COMPBO_TEST_MARK": self.mark, "PYTHONPATH": str(ROOT / "tests")}
+        log = (self._folder / "cluster.log").open("ab")
+        with log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", *arguments], env=variables, stderr=log, stdout=log, cwd=self._folder
+            )
+        self._processes.append(process)
+        return process
+
+    def worker(self) -> subprocess.Popen[bytes]:
+        return self._start(
+            "worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"
+        )
+
+    def end(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    running = Cluster(folder)
+    yield running
+    running.end()
+    wait_for(lambda: not marked_processes(running.mark), "the end of everything the cluster started")
+
+
+@pytest.mark.touches_global_rng  # scikit-learn draws from it when it is first imported
+def test_kill_a_worker_then_the_driver_and_lose_nothing(tmp_path: Path, cluster: Cluster) -> None:
+    results = tmp_path / "results"
+    arguments = ("run", "--preset", "smoke", "--results", str(results), "--dask", cluster.address)
+    cells = load_grid("smoke").cells()
+    workers = [cluster.worker(), cluster.worker()]
+
+    with study(*arguments) as driver:
+        wait_for(lambda: len(stored(results)) >= 2, "two cells", driver)
+        workers[0].kill()
+        wait_for(lambda: len(stored(results)) >= 6, "more cells, from the other worker", driver)
+        driver.kill()
+    before = {path: path.stat().st_mtime_ns for path in (results / "cells").rglob("*.parquet")}
+    assert 6 <= len(before) < len(cells)
+
+    cluster.worker()
+    _, err = study_output(*arguments)
+    assert f"{len(before)} were there, {len(cells) - len(before)} have run." in err
+    assert all(path.stat().st_mtime_ns == moment for path, moment in before.items()), "a cell was run twice"
+    table = load(results)
+    assert sorted(table["cell"]) == sorted(one.hash for one in cells), "a cell was lost, or is there twice"
+    store = Store(results)
+    with threads_for(0.0):
+        for one in cells:
+            row = store.row(one.hash)
+            assert row["status"] == "done", row["traceback"]
+            assert determined(row) == determined(schema.from_bytes(schema.to_bytes(run_cell(one)))), one.name
+
+
+@pytest.mark.touches_global_rng  # Dask's client draws its waiting times from it
+def test_failures_on_a_worker_and_the_death_of_the_scheduler(tmp_path: Path, cluster: Cluster) -> None:
+    cluster.worker()
+    store = Store(tmp_path / "results")
+    dead, fine = own("killer"), own("chatter")
+
+    def pool(**limits: Any) -> DaskPool:
+        return DaskPool(cluster.address, Limits(**limits))
+
+    assert run_study([dead, fine], store, pool) == (2, 1, 0)
+    assert store.row(dead.hash)["error"] == "the process of the cell was killed by signal SIGKILL"
+
+    sleeping = own("sleeper")
+    lasting = pool()
+    cluster.scheduler.kill()
+    with pytest.raises(PoolError, match="is gone; start it and give the same command"):
+        run_study([sleeping], store, lambda: lasting)
+    assert len(study_status(store).left) == 1
+
+
+def test_no_scheduler_at_the_address(tmp_path: Path) -> None:
+    address = "tcp://127.0.0.1:9"
+    _, err = study_output(
+        *("run", "--preset", "smoke", "--results", str(tmp_path / "r"), "--dask", address),
+        code=1,
+        env={"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"},
+    )
+    assert f"No Dask scheduler answers at {address}" in err
+    assert "Traceback" not in err

@@ -1,0 +1,223 @@
+"""The driver with local processes: limits, failures, resuming, Ctrl-C, and the same bits every way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from compbo.numerics import threads_for
+from compbo.study import schema
+from compbo.study.cell import Cell, MethodSpec
+from compbo.study.experiment import run_cell
+from compbo.study.grid import load_grid
+from compbo.study.launcher import Launcher
+from compbo.study.methods import KINDS
+from compbo.study.pools import LocalPool, Pool
+from compbo.study.run import pool_maker, run_study
+from compbo.study.status import study_status
+from compbo.study.store import Store, load
+from compbo.study.worker import Limits
+from study_helpers import (
+    cell,
+    compbo_cell,
+    determined,
+    determined_table,
+    marked_processes,
+    own,
+    stored,
+    study,
+    study_output,
+    wait_for,
+)
+
+
+class LentPool(LocalPool):
+    """A pool whose processes are not ended by every driver that uses it."""
+
+    def close(self) -> None:
+        assert self.wait(0.01) is None
+
+    def end(self) -> None:
+        super().close()
+
+
+@pytest.fixture(scope="module")
+def repaired(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The file that mends the task `once_repaired`."""
+    path = tmp_path_factory.mktemp("repair") / "done"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMPBO_TEST_REPAIRED", str(path))
+        yield path
+
+
+@pytest.fixture(scope="module")
+def pool(repaired: Path) -> Iterator[LentPool]:
+    """Two worker processes for the whole module: starting one costs seconds."""
+    lent = LentPool(2, Limits())
+    yield lent
+    lent.end()
+
+
+def run(cells: list[Cell], results: Path, pool: Pool, retry: bool = False) -> Store:
+    store = Store(results)
+    run_study(cells, store, lambda: pool, retry=retry)
+    return store
+
+
+def mixed_cells() -> list[Cell]:
+    """Cells of every sort of arithmetic: first order, second order, pool, population, baseline, peer."""
+    names = ("Adam-ERM", "CAdam", "L-BFGS-B", "CMA-ES")
+    others = ("thompson-decoupled", "bohb", "pycma", "optuna-gp")
+    cells = [compbo_cell(name, "ucb", batch=2, steps=3) for name in names]
+    return cells + [
+        cell(
+            MethodSpec(kind),
+            steps=6,
+            surrogate=cells[0].surrogate if KINDS[kind].surrogate else None,
+            inner=cells[0].inner if KINDS[kind].inner else None,
+        )
+        for kind in others
+    ]
+
+
+def test_a_cell_is_bit_equal_alone_in_parallel_and_after_a_resume(tmp_path: Path, pool: LentPool) -> None:
+    cells = mixed_cells()
+    with threads_for(0.0):  # one thread, as in the worker processes
+        alone = {one.hash: determined(schema.from_bytes(schema.to_bytes(run_cell(one)))) for one in cells}
+    parallel = run(cells, tmp_path / "parallel", pool)
+    halves = run(cells[3:], tmp_path / "halves", pool)
+    run(cells, halves.folder, pool)
+    for one in cells:
+        for store in (parallel, halves):
+            row = store.row(one.hash)
+            assert row["status"] == "done", row["traceback"]
+            assert row["threads"] == 1
+            assert determined(row) == alone[one.hash], one.name
+
+
+def test_what_is_stored_does_not_run_again(tmp_path: Path, pool: LentPool) -> None:
+    cells = [cell(seed=seed) for seed in range(4)]
+    store = run(cells[:2], tmp_path, pool)
+    written = {path: path.stat().st_mtime_ns for path in store.cells.rglob("*.parquet")}
+    assert run_study(cells, store, lambda: pool) == (2, 0, 2)
+    assert all(path.stat().st_mtime_ns == written[path] for path in written)
+    assert len(load(tmp_path)) == 4
+    assert run_study(cells, store, lambda: pytest.fail("no pool is needed")) == (0, 0, 4)
+
+
+def test_failures_are_recorded_and_never_fatal(tmp_path: Path, pool: LentPool) -> None:
+    dead, broken, fine = own("killer"), own("no_such_task"), cell()
+    store = run([dead, broken, fine, own("chatter")], tmp_path, pool)
+    rows = {one: store.row(one.hash) for one in (dead, broken, fine)}
+    assert rows[fine]["status"] == "done"
+    assert rows[dead]["status"] == rows[broken]["status"] == "failed"
+    assert rows[dead]["error"] == "the process of the cell was killed by signal SIGKILL"
+    assert "study_helpers has no 'no_such_task'" in rows[broken]["error"]
+    assert "Traceback (most recent call last)" in rows[broken]["traceback"]
+    assert store.row(own("chatter").hash)["status"] == "done"
+    assert len(study_status(store).failed) == 2
+    assert run_study([dead, broken, fine], store, lambda: pytest.fail("failures wait for retry")).run == 0
+
+
+def test_retry_runs_failures_and_nothing_else(tmp_path: Path, pool: LentPool, repaired: Path) -> None:
+    cells = [own("once_repaired"), cell()]
+    store = run(cells, tmp_path / "results", pool)
+    assert store.row(cells[0].hash)["status"] == "failed"
+    repaired.touch()
+    kept = store.path(cells[1].hash).stat().st_mtime_ns
+    assert run_study(cells, store, lambda: pool, retry=True) == (1, 0, 1)
+    assert store.row(cells[0].hash)["status"] == "done"
+    assert store.path(cells[1].hash).stat().st_mtime_ns == kept
+
+
+def test_time_and_memory_limits_and_threads(tmp_path: Path) -> None:
+    slow, large, fine = own("sleeper"), own("eater"), compbo_cell()
+    limits = Limits(threads=2, seconds=8.0, memory=600 * 2**20)
+    store = Store(tmp_path)
+    assert run_study([slow, large, fine], store, pool_maker(1, None, limits)) == (3, 2, 0)
+    assert store.row(slow.hash)["error"].startswith("time limit: ")
+    assert 8.0 < store.row(slow.hash)["seconds"] < 55.0
+    assert store.row(large.hash)["error"].startswith("memory limit: ")
+    assert store.row(fine.hash)["status"] == "done"
+    assert store.row(fine.hash)["threads"] == 2
+
+
+def test_a_dead_worker_process_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = uuid.uuid4().hex
+    monkeypatch.setenv("COMPBO_TEST_MARK", mark)
+    launcher = Launcher(Limits())
+    try:
+        first = launcher.run(cell())
+        (worker,) = marked_processes(mark)
+        worker.kill()
+        second = launcher.run(cell())
+    finally:
+        launcher.close()
+    assert determined(schema.from_bytes(first)) == determined(schema.from_bytes(second))
+    wait_for(lambda: not marked_processes(mark), "the end of all processes")
+
+
+@pytest.mark.parametrize("limits", [{"threads": 0}, {"seconds": 0.0}, {"memory": -1}])
+def test_limits_that_nothing_fits_in(limits: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="must be positive"):
+        Limits(**limits)  # type: ignore[arg-type]
+
+
+def test_running_a_cell_leaves_torch_as_it_was() -> None:
+    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
+    row = run_cell(compbo_cell())
+    assert row["status"] == "done"
+    assert (torch.get_num_threads(), torch.get_default_dtype()) == (threads, dtype)
+
+
+# -- the command, interrupted and killed
+
+
+def test_interrupt_then_kill_then_the_same_command(tmp_path: Path, pool: LentPool) -> None:
+    mark = uuid.uuid4().hex
+    results = tmp_path / "stopped"
+    optimisers = ("RS", "CAdam", "CAdam-ME", "NASA")
+    keep = [word for name in optimisers for word in ("--optimiser", name)]
+    arguments = ("run", "--preset", "smoke", *keep, "--workers", "1", "--results", str(results))
+    cells = [one for one in load_grid("smoke").cells() if one.method.optimiser in optimisers]
+
+    with study(*arguments, env={"COMPBO_TEST_MARK": mark}) as driver:
+        wait_for(lambda: len(stored(results)) >= 2, "two cells", driver)
+        driver.send_signal(signal.SIGINT)
+        _, err = driver.communicate(timeout=240)
+    assert driver.returncode == 130
+    assert "the same command goes on with the rest" in err
+    assert "Traceback" not in err
+    wait_for(lambda: not marked_processes(mark), "the end of all processes")
+    first = len(stored(results))
+    found = study_status(Store(results))
+    assert (len(found.done), found.total, found.owner) == (first, len(cells), None)
+
+    with study(*arguments, env={"COMPBO_TEST_MARK": mark}) as driver:
+        wait_for(lambda: len(stored(results)) >= first + 3, "three cells more", driver)
+        assert str(driver.pid) in (Store(results).owner() or "")
+        driver.kill()
+    wait_for(lambda: not marked_processes(mark), "the end of the killed driver's processes")
+    before = {path: path.stat().st_mtime_ns for path in (results / "cells").rglob("*.parquet")}
+    assert first + 3 <= len(before) < len(cells)
+
+    _, err = study_output(*arguments)
+    assert f"{len(before)} were there, {len(cells) - len(before)} have run." in err
+    assert stored(results) == {one.hash for one in cells}
+    assert all(path.stat().st_mtime_ns == moment for path, moment in before.items())
+    whole = run(cells, tmp_path / "whole", pool)
+    assert determined_table(results) == determined_table(whole.folder)
+
+
+def test_a_second_driver_is_refused_by_the_command(tmp_path: Path) -> None:
+    results = str(tmp_path / "r")
+    with Store(results).writing():
+        _, err = study_output("run", "--preset", "smoke", "--results", results, code=1)
+    assert f"is in use by process {os.getpid()}" in " ".join(err.split())
+    assert "Traceback" not in err

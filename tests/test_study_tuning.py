@@ -1,0 +1,184 @@
+"""Tuning: 33 configurations by compbo's own optimiser, each a stored cell; interrupted, resumed, held out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from compbo.maximizers import CATALOGUE
+from compbo.space import Space
+from compbo.study import schema, tuning
+from compbo.study.cell import Cell
+from compbo.study.experiment import identity
+from compbo.study.pools import Finished
+from compbo.study.store import Store
+from compbo.study.tuning import CONFIGURATIONS, apply_tuned, held_out_tasks, tune_study
+from study_helpers import cell, compbo_cell
+
+
+class FakePool:
+    """Answers at once, with a regret that a smooth function of the hyperparameters decides."""
+
+    slots = window = 4
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.run: list[Cell] = []
+        self._waiting: deque[Cell] = deque()
+        self._stop_after = stop_after
+
+    def submit(self, one: Cell) -> None:
+        self._waiting.append(one)
+
+    def wait(self, seconds: float) -> Finished | None:
+        if self._stop_after is not None and len(self.run) >= self._stop_after:
+            raise KeyboardInterrupt
+        one = self._waiting.popleft()
+        self.run.append(one)
+        return Finished(one, schema.to_bytes(fake_row(one)))
+
+    def close(self) -> None:
+        self._waiting.clear()
+
+
+def fake_row(one: Cell) -> schema.Row:
+    lr = float(dict(one.method.hyperparameters)["lr"])
+    final = 1e-3 + (math.log10(lr) + 2.0) ** 2
+    outcome = {"status": "done", "floor": 0.0, "floor_kind": "optimum", "best": [9.0, final], "regret": [9.0, final]}
+    return {**identity(one), **outcome, "seconds": 1.0}
+
+
+def maker(pool: FakePool) -> Callable[[], FakePool]:
+    return lambda: pool
+
+
+GRID = [
+    compbo_cell("SCGA", "ei"),
+    compbo_cell("RS", "ei"),
+    compbo_cell("SCGA", "ucb"),
+    cell(),
+    compbo_cell("SCGA", "ei", seed=1),
+]
+
+
+def test_every_problem_gets_its_configurations(tmp_path: Path) -> None:
+    store, pool = Store(tmp_path), FakePool()
+    done = tune_study(GRID, store, maker(pool), show=False)
+    assert (done.problems, done.run, done.failed) == (2, 2 * CONFIGURATIONS, 0)
+    assert len({one.hash for one in pool.run}) == 2 * CONFIGURATIONS
+    assert {one.seed for one in pool.run} == {0}  # the first seed of the grid
+    domain = Space(CATALOGUE["SCGA"].domain)
+    for one in pool.run:
+        domain.validate({name: value for name, value in one.method.hyperparameters if name in domain.names})
+    entries = json.loads(done.path.read_text())["entries"]
+    assert {(entry["task"], entry["acquisition"], entry["maximizer"]) for entry in entries} == {
+        ("ackley-4", "ei", "SCGA"),
+        ("ackley-4", "ucb", "SCGA"),
+    }
+    for entry in entries:
+        assert entry["configurations"] == 33
+        assert entry["held_out"] is False
+        assert abs(math.log10(entry["hyperparameters"]["lr"]) + 2.0) < 0.1  # it found the minimum
+
+
+def test_an_interrupted_tuning_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    whole, stopped = Store(tmp_path / "whole"), Store(tmp_path / "stopped")
+    everything = FakePool()
+    expected = tune_study(GRID, whole, maker(everything), configurations=9, show=False)
+    first = FakePool(stop_after=7)
+    with pytest.raises(KeyboardInterrupt):
+        tune_study(GRID, stopped, maker(first), configurations=9, show=False)
+    for history in (tmp_path / "stopped" / "tuning").iterdir():
+        history.write_text("{")  # even without it: the cells are there
+        break
+    second = FakePool()
+    found = tune_study(GRID, stopped, maker(second), configurations=9, show=False)
+    assert found.path.read_text() == expected.path.read_text()
+    assert len(first.run) + len(second.run) == len(everything.run) == 18
+    assert not {one.hash for one in first.run} & {one.hash for one in second.run}
+    third = FakePool()
+    assert tune_study(GRID, stopped, maker(third), configurations=9, show=False).run == 0
+    assert third.run == []
+
+
+def test_more_configurations_later_extend_the_tuning(tmp_path: Path) -> None:
+    store, once = Store(tmp_path / "r"), Store(tmp_path / "once")
+    tune_study(GRID[:1], store, maker(FakePool()), configurations=5, show=False)
+    more = FakePool()
+    tune_study(GRID[:1], store, maker(more), configurations=8, show=False)
+    assert len(more.run) == 3
+    direct = FakePool()
+    tune_study(GRID[:1], once, maker(direct), configurations=8, show=False)
+    assert [one.hash for one in direct.run[5:]] == [one.hash for one in more.run]
+
+
+def test_held_out_judges_on_other_tasks_by_the_mean(tmp_path: Path) -> None:
+    pool = FakePool()
+    done = tune_study(GRID[:1], Store(tmp_path), maker(pool), configurations=3, held_out=True, show=False)
+    assert {one.task for one in pool.run} == set(held_out_tasks("ackley-4"))
+    assert len(pool.run) == 3 * 4
+    assert all(one.seed >= 10_000 for one in pool.run)
+    (entry,) = json.loads(done.path.read_text())["entries"]
+    assert entry["held_out"] is True
+    assert entry["task"] == "ackley-4"
+    assert "ackley-4" not in entry["judged_on"]
+
+
+def test_held_out_tasks() -> None:
+    assert held_out_tasks("levy-16") == (
+        "dixon-price-16-shifted",
+        "powell-16-shifted",
+        "ackley-16-shifted",
+        "styblinski-tang-16-shifted",
+    )
+    assert "powell-6" not in held_out_tasks("levy-6-shifted")  # Powell's needs a multiple of 4
+    assert len(held_out_tasks("levy-6-shifted")) == 3
+    assert held_out_tasks("rf-boston-mse") == ("rf-diabetes-mse",)
+    assert set(held_out_tasks("svm-pima-acc")) == {f"svm-{data}-acc" for data in ("breast", "digits", "iris", "wine")}
+    with pytest.raises(ValueError, match="no held-out tasks are known for a task of your own"):
+        held_out_tasks("module:task")
+
+
+def test_tuned_hyperparameters_enter_the_cells(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    tune_study(GRID[:1], store, maker(FakePool()), configurations=4, show=False)
+    tuned = apply_tuned([GRID[0], GRID[1], GRID[3], GRID[4]], store)
+    lr = json.loads((tmp_path / "tuned.json").read_text())["entries"][0]["hyperparameters"]["lr"]
+    assert dict(tuned[0].method.hyperparameters)["lr"] == lr
+    assert dict(tuned[3].method.hyperparameters)["lr"] == lr
+    assert tuned[0].hash != GRID[0].hash
+    assert tuned[1:3] == [GRID[1], GRID[3]]  # nothing to tune
+    with pytest.raises(ValueError, match=r"has nothing for ackley-4/ucb/SCGA/seed0; run `compbo study tune`"):
+        apply_tuned(GRID, store)
+
+
+def test_a_failed_configuration_is_avoided_not_fatal(tmp_path: Path) -> None:
+    class Failing(FakePool):
+        def wait(self, seconds: float) -> Finished | None:
+            finished = super().wait(seconds)
+            if finished is not None and len(self.run) % 2:
+                row = {**identity(finished.cell), "status": "failed", "error": "no", "traceback": "", "seconds": 1.0}
+                return Finished(finished.cell, schema.to_bytes(row))
+            return finished
+
+    done = tune_study(GRID[:1], Store(tmp_path), maker(Failing()), configurations=6, show=False)
+    (entry,) = json.loads(done.path.read_text())["entries"]
+    assert done.failed == 3
+    assert math.isfinite(entry["objective"])
+
+
+def test_nothing_to_tune_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="None of these cells has a maximizer with hyperparameters to tune"):
+        tune_study([GRID[1]], Store(tmp_path), maker(FakePool()))
+
+
+def test_objective_without_a_floor_is_the_improvement() -> None:
+    row = {"status": "done", "floor_kind": "unknown", "best": [3.0, 1.0], "regret": [math.nan, math.nan]}
+    assert tuning.objective(row) == -2.0
+    assert tuning.objective({"status": "failed"}) == math.inf
+    known = {"status": "done", "floor_kind": "optimum", "best": [3.0, 1.0], "regret": [10.0, 1.0]}
+    assert tuning.objective(known) == pytest.approx(-1.0)
