@@ -1,0 +1,405 @@
+"""The command line, as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import compbo
+from compbo.cli import app, default_output
+from compbo.command import Command
+from compbo.evaluation import call
+from compbo.objective import load_objective
+from compbo.storage import load_optimizer, load_records
+
+COMPBO = [sys.executable, "-c", "from compbo.cli import main; main()"]
+PYTHON = shlex.quote(sys.executable)
+
+SPACE = """
+[lr]
+type = "float"
+low = 1e-5
+high = 1e-1
+scale = "log"
+
+[depth]
+type = "int"
+low = 1
+high = 15
+"""
+
+OBJECTIVE = """
+import math
+import beside
+
+def train(p):
+    if p["depth"] > 12:
+        raise RuntimeError("too deep")
+    return beside.OFFSET + (math.log10(p["lr"]) + 3) ** 2 + (p["depth"] - 6) ** 2 / 10
+
+def always_fails(p):
+    raise OSError("no disk")
+
+def sleeps(p):
+    import time
+    time.sleep(600)
+
+not_a_function = 3
+"""
+
+PROGRAM = """
+import sys
+lr, depth = float(sys.argv[1]), int(sys.argv[2])
+print("starting", 17)
+print(depth + lr)
+print("done")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder, with the current directory in it."""
+    monkeypatch.chdir(tmp_path)
+    Path("space.toml").write_text(SPACE)
+    Path("objective.py").write_text(OBJECTIVE)
+    Path("beside.py").write_text("OFFSET = 1.0\n")
+    Path("program.py").write_text(PROGRAM)
+    monkeypatch.delitem(sys.modules, "beside", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def optimize(*arguments: str) -> Any:
+    return run("optimize", *arguments)
+
+
+TRAIN = ("objective.py:train", "--space", "space.toml")
+
+
+# -- help -------------------------------------------------------------------------------------------------------------
+
+
+def test_help_and_version() -> None:
+    help_text = run("--help").output
+    for command in ("demo", "optimize", "report", "export", "catalogue"):
+        assert re.search(rf"\b{command}\b", help_text)
+        shown = run(command, "--help")
+        assert shown.exit_code == 0
+        assert "Exit codes: 0 success" in shown.output
+    assert run("--version").output.strip() == f"compbo {compbo.__version__}"
+    assert run().exit_code == 2  # no command: the help
+
+
+def test_help_is_quick() -> None:
+    code = "import sys, compbo.cli; print([m for m in ('torch', 'optuna', 'pandas', 'botorch') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_catalogue() -> None:
+    shown = run("catalogue").output
+    assert all(name in shown for name in compbo.CATALOGUE)
+    assert run("catalogue", "--markdown").output.startswith("| name |")
+
+
+# -- optimize, report, export -----------------------------------------------------------------------------------------
+
+
+def test_from_the_first_command_to_the_table(folder: Path) -> None:
+    """In processes of their own, with workers, as in the README."""
+    command = "optimize objective.py:train --space space.toml --evaluations 8 --batch 4 --workers 2 --seed 0"
+    words = [*shlex.split(command), "--storage", "sqlite:///run.db", "--report", "run.html"]
+    done = subprocess.run([*COMPBO, *words], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "best value" in done.stdout
+    assert "Report: run.html" in done.stderr
+    assert "too deep" in done.stderr
+    assert Path("run.html").read_text().lstrip().startswith("<!")
+
+    assert run("export", "run.db", "-o", "run.csv").exit_code == 0
+    with open("run.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["number", "state", "value", "lr", "depth"]
+    assert [row["number"] for row in rows] == [str(i) for i in range(8)]
+    best = min(float(row["value"]) for row in rows if row["state"] == "COMPLETE")
+    assert f"{best!r}" in done.stdout
+    assert run("export", "sqlite:///run.db").exit_code == 0  # a URL; the name of the file by default
+    assert Path("run.csv").is_file()
+
+    assert run("report", "run.db", "-o", "again.html").exit_code == 0
+    assert "too deep" in Path("again.html").read_text()
+
+
+def test_the_same_command_resumes_and_gives_the_same_points(folder: Path) -> None:
+    short = optimize(*TRAIN, "-n", "4", "--batch", "2", "--storage", "run.log")
+    assert short.exit_code == 0, short.output
+    assert optimize(*TRAIN, "-n", "6", "--batch", "2", "--storage", "run.log").exit_code == 0
+    assert optimize(*TRAIN, "-n", "6", "--batch", "2", "--storage", "whole.log").exit_code == 0
+    assert load_records("run.log") == load_records("whole.log")
+
+
+def test_options_reach_the_run(folder: Path) -> None:
+    words = ["--maximize", "--acquisition", "ei", "--maximizer", "Adam-ERM", "--noise", "0.1", "--seed", "7"]
+    assert optimize(*TRAIN, "-n", "2", *words, "--storage", "run.log", "--study-name", "mine").exit_code == 0
+    settings = load_optimizer("run.log", "mine").settings
+    assert (settings.direction, settings.maximizer, settings.noise, settings.seed) == ("maximize", "Adam-ERM", 0.1, 7)
+    assert getattr(settings.acquisition, "name", None) == "ei"
+
+
+def test_a_module_can_be_named(folder: Path) -> None:
+    assert optimize("objective:train", "--space", "space.toml", "-n", "1").exit_code == 0
+
+
+# -- a program --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("extra", [[], ["--workers", "2"], ["--workers", "2", "--async"]])
+def test_a_program_is_evaluated(extra: list[str], folder: Path) -> None:
+    command = f"{PYTHON} program.py {{lr}} {{depth}}"
+    done = optimize("--command", command, "--space", "space.toml", "-n", "4", "--storage", "run.log", *extra)
+    assert done.exit_code == 0, done.output
+    records = load_records("run.log")
+    assert [r.value for r in records] == [r.params["depth"] + r.params["lr"] for r in records]  # floats are exact
+
+
+def outcome(template: str, timeout: float | None = None, **params: Any) -> Any:
+    return call(Command(template, ["a", "b"], timeout), {"a": 1, "b": 2, **params})
+
+
+def test_values_never_reach_a_shell_and_never_become_two_arguments(tmp_path: Path) -> None:
+    show = f"{PYTHON} -c 'import sys; print(len(sys.argv)); print(sys.argv[1] == \"{{{{x}}}} $(touch owned); rm *\")'"
+    code = "import sys; assert sys.argv[1:] == ['{x} $(id); a b', '-q=2'], sys.argv; print(5)"
+    template = f"{PYTHON} -c {shlex.quote(code.replace('{', '{{').replace('}', '}}'))} {{a}} -q={{b}}"
+    assert outcome(template, a="{x} $(id); a b").value == 5.0
+    assert Command(show + " {a}", ["a"]).arguments({"a": "x y"})[-1] == "x y"
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "message"),
+    [
+        ("print(1); print('2.5'); print('end')", 2.5, ""),
+        ("print('-1e-3 ')", -1e-3, ""),
+        ("print('nan')", None, "returned nan"),
+        ("print('loss: 3')", None, "printed no line that is a number"),
+        (
+            "import sys; print(1); print('first', file=sys.stderr); sys.exit('the reason')",
+            None,
+            "exit code 1: the reason",
+        ),
+        ("import os; os.kill(os.getpid(), 9)", None, "killed by signal 9"),
+    ],
+)
+def test_what_a_program_says(code: str, value: float | None, message: str) -> None:
+    assert outcome(f"{PYTHON} -c {shlex.quote(code)} {{a}}") == (value, message)
+
+
+def test_a_program_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
+    marker = tmp_path / "pid"
+    code = (
+        "import subprocess, sys, time, pathlib; "
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); "
+        f"pathlib.Path({str(marker)!r}).write_text(str(child.pid)); time.sleep(600)"
+    )
+    result = outcome(f"{PYTHON} -c {shlex.quote(code)} {{a}}", timeout=3.0)
+    assert result == (None, "stopped: not finished after 3 s")
+    child = Path(f"/proc/{marker.read_text()}/stat")
+    assert not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+@pytest.mark.parametrize(
+    ("template", "match"),
+    [
+        ("program {lx}", r"\{lx\} is not a parameter of the space, which has a, b"),
+        ("", "empty"),
+        ("echo 1", "no placeholder"),
+        ("echo {a:.3f}", "format"),
+        ("echo {}", "empty"),
+        ("echo '{a}", "cannot be read"),
+        ("echo {a", "cannot be read"),
+        ("no-such-program-here {a}", "there is no program"),
+    ],
+)
+def test_a_wrong_command_is_refused_before_it_runs(template: str, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        Command(template, ["a", "b"])
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "match"),
+    [
+        ("objective.py:train -n 3", 2, "--space is missing"),
+        ("objective.py:train --space space.toml", 2, "--evaluations is missing"),
+        ("--space space.toml -n 3", 2, "either a function"),
+        ("objective.py:train --command 'x {lr}' --space space.toml -n 3", 2, "either a function"),
+        ("objective.py --space space.toml -n 3", 2, "file.py:function"),
+        ("nothere.py:train --space space.toml -n 3", 2, "no such file"),
+        ("objective.py:nothere --space space.toml -n 3", 2, "no function 'nothere'"),
+        ("objective.py:not_a_function --space space.toml -n 3", 2, "not a function"),
+        ("no_such_module:f --space space.toml -n 3", 2, "cannot be imported"),
+        ("objective.py:train --space nothere.toml -n 3", 2, "no such file"),
+        ("objective.py:train --space objective.py -n 3", 2, "not valid TOML"),
+        ("objective.py:train --space space.toml -n 0", 2, "evaluations"),
+        ("objective.py:train --space space.toml -n 3 --maximizer Cadam", 2, "CAdam"),
+        ("objective.py:train --space space.toml -n 3 --acquisition best", 2, "ucb"),
+        ("objective.py:train --space space.toml -n 3 --async", 2, "needs workers"),
+        ("objective.py:train --space space.toml -n 3 --report no/folder/x.html", 2, "does not exist"),
+        ("objective.py:train --space space.toml -n 3 --storage what://x", 2, "what://x"),
+        ("--command 'echo {nothere}' --space space.toml -n 3", 2, "{nothere} is not a parameter"),
+        ("objective.py:always_fails --space space.toml -n 3", 1, "Every evaluation failed.*OSError: no disk"),
+        ("objective.py:always_fails --space space.toml -n 9 --max-failures 1", 1, "max_failures=1.*no disk"),
+    ],
+)
+def test_errors_are_one_readable_line(words: str, code: int, match: str, folder: Path) -> None:
+    done = optimize(*shlex.split(words))
+    assert done.exit_code == code, done.output
+    assert re.search(match, done.stderr, re.DOTALL)
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        ("export nothere.db", "no such file"),
+        ("export space.toml", "neither an SQLite database"),
+        ("report nothere.db", "no such file"),
+        ("export run.log -o run.xls", r"\.csv, \.json, \.parquet"),
+        ("export run.log -o .", "run|must end|folder"),
+        ("report run.log -o no/folder.html", "does not exist"),
+        ("export run.log --study-name other", 'no run called "other"'),
+    ],
+)
+def test_reading_errors(words: str, match: str, folder: Path) -> None:
+    assert optimize(*TRAIN, "-n", "1", "--storage", "run.log").exit_code == 0
+    done = run(*shlex.split(words))
+    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+    assert re.search(match, done.stderr)
+
+
+def test_debug_shows_the_trace(folder: Path) -> None:
+    Path("broken.py").write_text("import no_such_module_at_all\n")
+    quiet = optimize("broken.py:f", "--space", "space.toml", "-n", "1")
+    assert quiet.exit_code == 2
+    assert "ModuleNotFoundError: No module named 'no_such_module_at_all'" in quiet.stderr
+    loud = optimize("broken.py:f", "--space", "space.toml", "-n", "1", "--debug")
+    assert isinstance(loud.exception, ValueError)
+    assert loud.exception.__cause__ is not None
+
+
+def test_usage_errors_are_typers_own() -> None:
+    assert optimize("--evaluations", "three").exit_code == 2
+    assert run("optimise").exit_code == 2
+
+
+def test_a_function_that_takes_too_long_is_stopped(folder: Path) -> None:
+    done = optimize("objective.py:sleeps", "--space", "space.toml", "-n", "1", "--timeout", "0.5")
+    assert done.exit_code == 1
+    assert "not finished after 0.5 s" in done.stderr
+
+
+def test_default_output() -> None:
+    assert [str(default_output(run, ".csv")) for run in ("a/run.db", "sqlite:///x/y.db", "postgresql://u@h/name")] == [
+        "run.csv",
+        "y.csv",
+        "name.csv",
+    ]
+
+
+def test_an_objective_pickles(folder: Path) -> None:
+    import pickle
+
+    objective = pickle.loads(pickle.dumps(load_objective("objective.py:train")))
+    assert objective({"lr": 1e-3, "depth": 6}) == 1.0
+
+
+# -- Ctrl-C -----------------------------------------------------------------------------------------------------------
+
+WAITS = """
+import os, pathlib, signal, sys, time
+def f(p):
+    done = pathlib.Path("done")
+    count = len(done.read_text()) if done.exists() else 0
+    if count == 3 and not pathlib.Path("again").exists():
+        os.kill(os.getpid(), signal.{signal})   # what the terminal or the scheduler does
+        time.sleep(600)
+    done.write_text("x" * (count + 1))
+    return p["depth"]
+"""
+
+
+@pytest.mark.parametrize(("name", "storage"), [("SIGINT", None), ("SIGTERM", "run.db")])
+def test_an_interrupted_run_is_saved_and_says_how_to_resume(name: str, storage: str | None, folder: Path) -> None:
+    Path("waits.py").write_text(WAITS.replace("{signal}", name))
+    words = ["optimize", "waits.py:f", "--space", "space.toml", "-n", "5", *(["--storage", storage] if storage else [])]
+    stopped = subprocess.run([*COMPBO, *words], capture_output=True, text=True, check=False, timeout=300)
+    assert stopped.returncode == 130, stopped.stderr
+    assert "Traceback" not in stopped.stderr
+    message, resume = stopped.stderr.strip().splitlines()[-2:]
+    place = storage or "compbo-run.db"
+    assert message == f"Interrupted. 3 of 5 evaluations are saved in {place}. Resume with:"
+    assert [r.state for r in load_records(place)] == ["COMPLETE"] * 3 + ["RUNNING"]
+    Path("again").touch()
+    done = run(*shlex.split(resume)[1:])
+    assert done.exit_code == 0, done.output
+    assert len(load_records(place)) == 5
+    assert {r.state for r in load_records(place)} == {"COMPLETE"}
+
+
+def test_ctrl_c_ends_the_programs_that_run(folder: Path) -> None:
+    Path("slow.py").write_text("import os, time\nopen(f'pid{os.getpid()}', 'w').close()\ntime.sleep(600)\n")
+    words = ["optimize", "--command", f"{PYTHON} slow.py {{depth}} {{lr}}", "--space", "space.toml", "-n", "4"]
+    words += ["--workers", "2"]
+    process = subprocess.Popen([*COMPBO, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while len(list(folder.glob("pid*"))) < 2 and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, shown = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert shown.strip() == "Interrupted. Nothing was evaluated yet."
+    for path in folder.glob("pid*"):
+        stat = Path(f"/proc/{path.name[3:]}/stat")
+        assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+# -- demo -------------------------------------------------------------------------------------------------------------
+
+
+def test_demo(folder: Path) -> None:
+    done = run("demo", "--evaluations", "24", "--report", "page.html")
+    assert done.exit_code == 0, done.output
+    assert "random search" in done.stdout
+    assert "best point" in done.stdout
+    assert Path("page.html").stat().st_size > 10_000
+    again = run("demo", "--evaluations", "24", "--report", "page.html")
+    assert again.stdout == done.stdout
+
+
+def test_the_function_of_the_demo_has_its_minimum_where_it_says() -> None:
+    import torch
+    from botorch.test_functions import Levy
+
+    from compbo.demo import ShiftedLevy
+
+    levy = ShiftedLevy.seeded(3, 5)
+    names = levy.space.names
+    reference = Levy(dim=5, bounds=[(-30.0, 30.0)] * 5, dtype=torch.float64)
+    assert levy(dict(zip(names, levy.optimum, strict=True))) < 1e-25
+    shift = torch.tensor(levy.optimum, dtype=torch.float64) - 1.0
+    for point in levy.space.sample(5, torch.Generator().manual_seed(0)):
+        x = torch.tensor(list(point.values()), dtype=torch.float64) - shift
+        assert levy(point) == pytest.approx(float(reference(x)), rel=1e-12)
