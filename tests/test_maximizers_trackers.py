@@ -24,8 +24,10 @@ X = starts(1, 2, 2, seed=4)
 
 
 def tracker_of(name: str):
+    """The entry's tracker; where b_t is a constant, 0.3, so that a wrong start is soon forgotten."""
     entry = CATALOGUE[name]
-    solver = entry.solver(**entry.defaults)
+    settings = entry.defaults if name in FADING else {**entry.defaults, "beta": 0.3}
+    solver = entry.solver(**settings)
     assert isinstance(solver, Ascent)
     return solver.tracker
 

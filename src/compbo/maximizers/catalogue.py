@@ -39,12 +39,12 @@ CHEN = "Chen, Sun and Yin, IEEE Transactions on Signal Processing 69, 2021"
 Classical = tuple[str, "Mapping[str, Hyperparameter]", "Callable[..., Solver]", str]
 
 CLASSICAL: list[Classical] = [
-    ("SGA", with_defaults(hyper.SGA, lr=0.05, momentum=0.9), solvers.sga_solver, "Robbins and Monro, 1951"),
+    ("SGA", with_defaults(hyper.SGA, lr=0.3, momentum=0.9), solvers.sga_solver, "Robbins and Monro, 1951"),
     ("Adagrad", with_defaults(hyper.ADAGRAD, lr=0.1), solvers.adagrad_solver, "Duchi, Hazan and Singer, JMLR 12, 2011"),
-    ("RMSprop", with_defaults(hyper.RMSPROP, lr=0.02), solvers.rmsprop_solver, "Tieleman and Hinton, 2012"),
+    ("RMSprop", with_defaults(hyper.RMSPROP, lr=0.01), solvers.rmsprop_solver, "Tieleman and Hinton, 2012"),
     ("Adam", hyper.ADAM, solvers.adam_solver, "Kingma and Ba, ICLR 2015"),
     ("Adadelta", with_defaults(hyper.ADADELTA, lr=10.0), solvers.adadelta_solver, "Zeiler, arXiv 1212.5701, 2012"),
-    ("Rprop", with_defaults(hyper.RPROP, lr=0.01), solvers.rprop_solver, "Riedmiller and Braun, ICNN 1993"),
+    ("Rprop", with_defaults(hyper.RPROP, lr=0.1), solvers.rprop_solver, "Riedmiller and Braun, ICNN 1993"),
     ("AdamW", with_defaults(hyper.ADAM, weight_decay=0.01), solvers.adamw_solver, "Loshchilov and Hutter, ICLR 2019"),
     ("AdamOS", hyper.ADAMOS, solvers.adamos_solver, GROSNIT),
 ]
@@ -95,7 +95,7 @@ ROWS: list[Entry] = [
     _row("Nested-MC-ME", "Adam", "none", hyper.ADAM, solvers.adam_solver, GROSNIT, form="ME"),
     _row("SCSC", "SGA", "corrected", hyper.SCSC, solvers.scsc_solver, CHEN, beyond=True),
     _row("SCSC-Adam", "Adam", "corrected", hyper.SCSC_ADAM, solvers.scsc_adam_solver, CHEN, beyond=True),
-    _row("SOX", "AdamOS", "selective", hyper.CADAM, solvers.sox_solver, SOX, beyond=True),
+    _row("SOX", "AdamOS", "selective", hyper.SOX, solvers.sox_solver, SOX, beyond=True),
     _row("MSVR", "AdamOS", "multiblock", hyper.MSVR, solvers.msvr_solver, JIANG, beyond=True),
 ]
 

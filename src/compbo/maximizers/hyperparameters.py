@@ -151,9 +151,9 @@ NASA = {
     "gamma": _share(0.6, "exponent of tau_t", (0.5, 1.0, "linear")),
 }
 SCGA = {
-    "lr": replace(LR, tuned=(1e-4, 1.0, "log")),
+    "lr": replace(LR, default=3.0, tuned=(1e-4, 1.0, "log")),
     "lr_d": Hyperparameter(0.75, "exponent of the step", low=0.0, tuned=(0.4, 0.95, "linear")),
-    "beta": replace(TRACKING, tuned=(0.1, 0.999, "log")),
+    "beta": replace(TRACKING, default=0.9, tuned=(0.1, 0.999, "log")),
     "beta_d": Hyperparameter(0.5, "exponent of b_t", low=0.0, tuned=(0.2, 0.8, "linear")),
 }
 ASCGA = {
@@ -161,17 +161,29 @@ ASCGA = {
     "lr_d": replace(SCGA["lr_d"], default=5 / 7),
     "beta_d": replace(SCGA["beta_d"], default=4 / 7, tuned=(0.25, 0.85, "linear")),
 }
-SCSC = {"lr": SCGA["lr"], "lr_d": replace(SCGA["lr_d"], default=0.5), "beta": TRACKING}
-SCSC_ADAM = {"lr": LR, "beta1": BETA1, "beta2": BETA2, "lr_drop": LR_DROP, "eps": EPS, "beta": TRACKING}
-MSVR = {**ADAMOS, "beta": replace(TRACKING, high_open=True)}
+SCSC = {
+    "lr": replace(SCGA["lr"], tuned=(1e-3, 10.0, "log")),
+    "lr_d": replace(SCGA["lr_d"], default=0.5),
+    "beta": replace(TRACKING, default=0.9),
+}
+SCSC_ADAM = {
+    "lr": LR,
+    "beta1": BETA1,
+    "beta2": BETA2,
+    "lr_drop": LR_DROP,
+    "eps": EPS,
+    "beta": replace(TRACKING, default=0.9),
+}
+SOX = {**ADAMOS, "lr": replace(ADAMOS["lr"], default=0.1), "beta": replace(TRACKING, default=0.9)}
+MSVR = {**SOX, "beta": replace(TRACKING, default=0.03, high_open=True)}
 LBFGSB = {
     "maxcor": Hyperparameter(10, "curvature pairs kept", low=1, kind="int"),
     "ftol": Hyperparameter(2.2e-9, "relative gain at which a restart has converged", low=0.0),
     "gtol": Hyperparameter(1e-5, "projected gradient at which a restart has converged", low=0.0),
 }
-CMA_ES = {"sigma": _share(0.1, "initial step, as a part of the box", None, low_open=True)}
+CMA_ES = {"sigma": _share(0.03, "initial step, as a part of the box", None, low_open=True)}
 DE = {
-    "F": Hyperparameter(0.5, "scale of a difference", low=0.0, high=2.0, low_open=True),
+    "F": Hyperparameter(0.2, "scale of a difference", low=0.0, high=2.0, low_open=True),
     "p_mutation": _share(0.5, "chance of a coordinate to mutate", None, low_open=True),
 }
 

@@ -7,6 +7,7 @@ DE-Comp: the nested objective f(g(x)) on a minibatch that stays for the whole ru
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def cma_es(
     box: Box,
     generator: Generator,
     record: bool = False,
-    sigma: float = 0.1,
+    sigma: float = 0.03,
 ) -> Trace:
     """CMA-ES (Hansen, 2016) from the best start point, with a population of B and T generations.
 
@@ -77,7 +78,8 @@ def cma_es(
                 return Status.CONVERGED
         return Status.DONE
 
-    with single_threaded_blas():
+    with single_threaded_blas(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="elements of z2")  # a long evolution path in many dimensions
         return run(search, objective, x0, budget=budget, box=box, generator=generator, record=record)
 
 
@@ -95,7 +97,7 @@ def differential_evolution(
     box: Box,
     generator: Generator,
     record: bool = False,
-    F: float = 0.5,
+    F: float = 0.2,
     p_mutation: float = 0.5,
 ) -> Trace:
     """Differential evolution (Storn and Price, 1997), rand/1/bin as in the paper, from the start points.
