@@ -25,9 +25,9 @@ test: $(STAMP)  ## the tests, without those marked long
 test-long: $(STAMP)  ## the tests marked long
 	@$(PYTEST) -m long $(ARGS)
 
-test-oldest: $(OLDEST)/.installed  ## the BoTorch integration on the oldest BoTorch supported, in .venv-oldest
+test-oldest: $(OLDEST)/.installed  ## the integrations on the oldest BoTorch and Optuna supported, in .venv-oldest
 	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -p no:cacheprovider \
-	  tests/test_integration_botorch.py tests/test_integration_botorch_candidates.py $(ARGS)
+	  $(addprefix tests/test_integration_,botorch.py botorch_candidates.py optuna.py optuna_conformance.py) $(ARGS)
 
 lint: $(STAMP)  ## ruff (lint, format) and mypy --strict on src
 	$(BIN)/ruff check .
@@ -70,15 +70,15 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PIP) --quiet --no-build-isolation -c constraints.txt -e ".[dev]"; \
 	touch $(STAMP)
 
-# The lower bounds of pyproject.toml instead of the pinned BoTorch and GPyTorch; linear_operator follows BoTorch, and
-# SciPy is the one BoTorch 0.15 was made for. Everything else, torch above all, stays as pinned.
+# The lower bounds of pyproject.toml instead of the pinned BoTorch, GPyTorch and Optuna; linear_operator follows BoTorch,
+# and SciPy is the one BoTorch 0.15 was made for. Everything else, torch above all, stays as pinned.
 $(OLDEST)/.installed: $(STAMP) pyproject.toml constraints.txt
 	@set -e; \
 	lower() { sed -n "s/.*\"$$1>=\([0-9.]*\)\".*/\1/p" pyproject.toml; }; \
 	rm -rf $(OLDEST); $(BIN)/python -m venv --without-pip $(OLDEST); \
 	sed -E "s/^botorch==.*/botorch==$$(lower botorch)/; s/^gpytorch==.*/gpytorch==$$(lower gpytorch)/; \
-	  /^linear_operator==/d; s/^scipy==.*/scipy==1.15.3/" constraints.txt > $(OLDEST)/constraints.txt; \
-	echo "Installing BoTorch $$(lower botorch) beside the pinned packages in $(OLDEST)"; \
+	  s/^optuna==.*/optuna==$$(lower optuna)/; /^linear_operator==/d; s/^scipy==.*/scipy==1.15.3/" constraints.txt > $(OLDEST)/constraints.txt; \
+	echo "Installing BoTorch $$(lower botorch) and Optuna $$(lower optuna) beside the pinned packages in $(OLDEST)"; \
 	install="$(BIN)/python -m pip --disable-pip-version-check --python $(OLDEST)/bin/python install --quiet"; \
 	$$install -c $(OLDEST)/constraints.txt torch==2.13.0; \
 	$$install -c $(OLDEST)/constraints.txt hatchling editables; \
