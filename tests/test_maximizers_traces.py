@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from maximizer_toys import Toy, seeded, starts
 
 from compbo.maximizers import CATALOGUE, make_maximizer
 from compbo.types import Box, Budget
+from maximizer_toys import Toy, seeded, starts
 
 FILE = Path(__file__).parent / "data" / "traces.csv"
 FIELDS = ("name", "step", "value_0", "value_1", "point")
