@@ -20,7 +20,7 @@ from compbo.study.worker import Limits
 TITLE = "Study engine"
 NOTE = (
     "Cells of the paper's 16D budget (shifted Levy, UCB, CAdam-ME, 32 steps of q = 16), one BLAS thread each, results "
-    "written to disk. The overhead is what the engine adds to a cell once its workers are up: fork, encode, check, write."
+    "written to disk. The overhead is what the engine adds to a cell once its workers are up."
 )
 TRIVIAL = 30  # cells from which the overhead is taken
 

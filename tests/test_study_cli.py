@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,11 @@ def test_tune_and_run_tuned(tmp_path: Path) -> None:
     assert "1 problems tuned, 3 cells have run." in err
     _, err = study_output("run", *where, "--tuned")
     assert "1 were there, 0 have run." in err  # the best configuration is a cell that tuning has run
+
+
+def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['pyarrow'] = None; from compbo.cli import main; main()"
+    command = [sys.executable, "-c", code, "study", "run", "--preset", "smoke", "--results", str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert 'pyarrow is not installed: pip install "compbo[study]"' in flat(ended.stderr)

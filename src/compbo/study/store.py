@@ -19,6 +19,7 @@ import os
 import socket
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -122,7 +123,7 @@ class Store:
         return None
 
     def write(self, cell: Cell, data: bytes) -> schema.Row:
-        """Store the file of a cell; its row. ValueError if the bytes are not that cell's."""
+        """Store the file of a cell; its row without the bulk. ValueError if the bytes are not that cell's."""
         row = checked(data, cell.hash)
         self._write_atomically(self.path(cell.hash), data)
         return row
@@ -179,30 +180,35 @@ class Store:
     def survey(self) -> Survey:
         """Read and check every file; nothing is changed."""
         survey = Survey({}, {})
-        for path in sorted(self.cells.rglob("*")):
-            if path.is_dir():
-                continue
-            try:
-                row = checked(path.read_bytes(), path.stem)
-                if path != self.path(path.stem):
-                    raise ValueError("it is not where such a file belongs")  # noqa: TRY301 - the same way out
-                cell = cell_from_json(row["definition"])
-            except FileNotFoundError:  # a driver at work has just set it aside
-                continue
-            except ValueError as error:
-                survey.damaged[path] = str(error)
-                continue
-            survey.known[cell.hash] = Known(cell, row["status"], row["error"] or "", row["seconds"] or 0.0)
+        paths = sorted(path for path in self.cells.rglob("*") if not path.is_dir())
+        with ThreadPoolExecutor() as threads:  # reading and checksums are done outside of the interpreter
+            for path, found in zip(paths, threads.map(self._examine, paths), strict=True):
+                if isinstance(found, str):
+                    survey.damaged[path] = found
+                elif found is not None:
+                    survey.known[found.cell.hash] = found
         return survey
 
+    def _examine(self, path: Path) -> Known | str | None:
+        """What a file holds, or what is wrong with it, or None if it has just gone."""
+        try:
+            row = checked(path.read_bytes(), path.stem)
+        except FileNotFoundError:  # a driver at work has set it aside
+            return None
+        except ValueError as error:
+            return str(error)
+        if path != self.path(path.stem):
+            return "it is not where such a file belongs"
+        return Known(cell_from_json(row["definition"]), row["status"], row["error"] or "", row["seconds"] or 0.0)
+
     def row(self, cell_hash: str) -> schema.Row:
-        """The stored row of a cell."""
-        return checked(self.path(cell_hash).read_bytes(), cell_hash)
+        """The stored row of a cell, points included."""
+        return checked(self.path(cell_hash).read_bytes(), cell_hash, leave_out=())
 
 
-def checked(data: bytes, cell_hash: str) -> schema.Row:
+def checked(data: bytes, cell_hash: str, leave_out: tuple[str, ...] = schema.BULKY) -> schema.Row:
     """The row of a file that is whole and belongs to the cell of that hash, or a ValueError that says what is wrong."""
-    row = schema.from_bytes(data)
+    row = schema.from_bytes(data, leave_out)
     try:
         actual = cell_from_json(row["definition"]).hash
     except (ValueError, TypeError, KeyError) as error:
