@@ -47,8 +47,6 @@ def lbfgsb(
     budget.steps bounds the iterations; a line search may take several evaluations in one of them. maxcor, ftol and
     gtol are SciPy's: curvature pairs, relative gain and projected gradient at which a restart has converged.
     """
-    from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
-
     clock = Clock(budget.seconds)
     if not fits(objective, len(x0), budget):
         return without_memory(objective, x0, generator, budget, clock, record)
@@ -56,20 +54,7 @@ def lbfgsb(
     run = _Run(objective, start, clock, record)
     try:
         objective.start(generator)
-        with single_threaded_blas():
-            *_, results = fmin_l_bfgs_b_batched(
-                run.value_and_gradient,
-                start.reshape(len(start), -1).numpy(),
-                bounds=_bounds(box, start.shape[1]),
-                maxcor=maxcor,
-                factr=None,
-                ftol=ftol,
-                pgtol=gtol,
-                maxiter=budget.steps,
-                callback=run.iterated,
-                pass_batch_indices=True,
-            )
-        status = [Status.CONVERGED if result["success"] else Status.DONE for result in results]
+        status = _minimise(run, start, box, maxcor=maxcor, ftol=ftol, pgtol=gtol, maxiter=budget.steps)
     except _OutOfTime:
         status = [Status.TIME] * len(x0)
     except (RuntimeError, MemoryError) as error:
@@ -80,6 +65,23 @@ def lbfgsb(
             return without_memory(objective, x0, generator, budget, clock, record)
         status = [Status.MEMORY] * len(x0)
     return run.trace(status, clock.seconds())
+
+
+def _minimise(run: _Run, start: Tensor, box: Box, **options: float) -> list[Status]:
+    """How every restart ended."""
+    from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
+
+    with single_threaded_blas():
+        *_, results = fmin_l_bfgs_b_batched(
+            run.value_and_gradient,
+            start.reshape(len(start), -1).numpy(),
+            bounds=_bounds(box, start.shape[1]),
+            factr=None,
+            callback=run.iterated,
+            pass_batch_indices=True,
+            **options,
+        )
+    return [Status.CONVERGED if result["success"] else Status.DONE for result in results]
 
 
 def _bounds(box: Box, q: int) -> list[tuple[float, float]]:

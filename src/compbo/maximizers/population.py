@@ -19,6 +19,8 @@ from compbo.seeds import next_seed
 from compbo.types import Status, Trace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
     from torch import Generator, Tensor
 
@@ -44,26 +46,13 @@ def cma_es(
     sigma: the initial step as a part of the box. Above 200 dimensions the covariance is diagonal (sep-CMA-ES, Ros and
     Hansen, 2008): in 64 generations a full matrix of (q d)^2 numbers has learned nothing, and costs (q d)^3.
     """
-    import cma
-
     numbers = np.random.default_rng(next_seed(generator))
 
     def search(archive: Archive, start: Tensor) -> Status:
         if bool(archive.best_value.isnan().all()):
             return Status.FAILED
-        size, cube = start[0].numel(), _Cube(box, start.shape[1])
-        options = {
-            "popsize": max(SMALLEST_POPULATION, len(start)),
-            "bounds": [0.0, 1.0],
-            "CMA_diagonal": size > SEPARABLE_ABOVE,
-            "AdaptSigma": cma.sigma_adaptation.CMAAdaptSigmaCSA,  # the paper's; TPA would use NumPy's global generator
-            "maxiter": budget.steps,
-            "randn": lambda *sizes: numbers.standard_normal(sizes),
-            "seed": np.nan,  # do not seed NumPy's global generator
-            "verbose": -10,  # silent, and no signal file is looked for
-            "verb_log": 0,
-        }
-        strategy = cma.CMAEvolutionStrategy(cube.vectors(archive.best[:1])[0], sigma, options)
+        cube = _Cube(box, start.shape[1])
+        strategy = _strategy(cube.vectors(archive.best[:1])[0], sigma, len(start), budget.steps, numbers)
         for _ in range(budget.steps):
             if archive.expired():
                 return Status.TIME
@@ -81,6 +70,24 @@ def cma_es(
     with single_threaded_blas(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="elements of z2")  # a long evolution path in many dimensions
         return run(search, objective, x0, budget=budget, box=box, generator=generator, record=record)
+
+
+def _strategy(mean: NDArray[np.float64], sigma: float, size: int, steps: int, numbers: np.random.Generator) -> Any:
+    """pycma's strategy in the unit cube, quiet, with its numbers from our generator."""
+    import cma
+
+    options = {
+        "popsize": max(SMALLEST_POPULATION, size),
+        "bounds": [0.0, 1.0],
+        "CMA_diagonal": len(mean) > SEPARABLE_ABOVE,
+        "AdaptSigma": cma.sigma_adaptation.CMAAdaptSigmaCSA,  # the paper's; TPA would use NumPy's global generator
+        "maxiter": steps,
+        "randn": lambda *sizes: numbers.standard_normal(sizes),
+        "seed": np.nan,  # do not seed NumPy's global generator
+        "verbose": -10,  # silent, and no signal file is looked for
+        "verb_log": 0,
+    }
+    return cma.CMAEvolutionStrategy(mean, sigma, options)
 
 
 def _costs(value: Tensor) -> Tensor:
@@ -104,14 +111,10 @@ def differential_evolution(
 
     F scales the difference of two batches, p_mutation is the chance of a coordinate to take part.
     """
-    from scipy import optimize
-
     numbers = np.random.default_rng(next_seed(generator))
 
     def search(archive: Archive, start: Tensor) -> Status:
         cube = _Cube(box, start.shape[1])
-        first = cube.vectors(start)
-        missing = max(0, SMALLEST_POPULATION - len(first))
 
         def cost(columns: NDArray[np.float64]) -> NDArray[np.float64]:
             return (-archive.evaluate(cube.batches(columns.T))).nan_to_num(nan=torch.inf).numpy()
@@ -122,28 +125,44 @@ def differential_evolution(
             archive.advance(points, torch.where(energies.isinf(), torch.nan, -energies))
             return archive.expired()
 
-        solve: Any = optimize.differential_evolution  # its stubs know no vectorised objective
-        result = solve(
-            cost,
-            [(0.0, 1.0)] * first.shape[1],
-            strategy="rand1bin",
-            maxiter=budget.steps,
-            mutation=F,
-            recombination=p_mutation,
-            init=np.concatenate([first, numbers.random((missing, first.shape[1]))]),
-            updating="deferred",
-            vectorized=True,
-            polish=False,
-            tol=0.0,
-            callback=after_generation,
-            rng=numbers,
-        )
-        if result.nit < budget.steps or archive.steps < budget.steps:
-            return Status.TIME if archive.expired() else Status.CONVERGED
-        return Status.DONE
+        _evolve(cost, after_generation, cube.vectors(start), F, p_mutation, budget.steps, numbers)
+        if archive.steps == budget.steps:
+            return Status.DONE
+        return Status.TIME if archive.expired() else Status.CONVERGED
 
     with single_threaded_blas():
         return run(search, objective, x0, budget=budget, box=box, generator=generator, record=record)
+
+
+def _evolve(
+    cost: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    after_generation: Callable[[Any], bool],
+    start: NDArray[np.float64],
+    F: float,
+    p_mutation: float,
+    steps: int,
+    numbers: np.random.Generator,
+) -> None:
+    """SciPy's solver in the unit cube, whole generations at a time; `after_generation` sees them all."""
+    from scipy import optimize
+
+    missing = max(0, SMALLEST_POPULATION - len(start))
+    solve: Any = optimize.differential_evolution  # its stubs know no vectorised objective
+    solve(
+        cost,
+        [(0.0, 1.0)] * start.shape[1],
+        strategy="rand1bin",
+        maxiter=steps,
+        mutation=F,
+        recombination=p_mutation,
+        init=np.concatenate([start, numbers.random((missing, start.shape[1]))]),
+        updating="deferred",
+        vectorized=True,
+        polish=False,
+        tol=0.0,
+        callback=after_generation,
+        rng=numbers,
+    )
 
 
 class _Cube:
