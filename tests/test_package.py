@@ -130,7 +130,7 @@ def test_the_check_of_the_sources_can_fail(code: str, caught: bool) -> None:
 
 
 def test_sources_are_finished() -> None:
-    unfinished = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
+    unfinished = re.compile(r"\b(TODO|FIXME|XXX|raise NotImplementedError)\b")
     assert [str(path) for path in SOURCES if unfinished.search(path.read_text(encoding="utf-8"))] == []
 
 

@@ -212,13 +212,12 @@ def catalogue(
         typer.echo(catalogue_markdown())
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = ("name", "order", "category", "rule", "tracker", "form")
+    columns = ("name", "order", "category", "rule", "tracker", "form", "defaults")
     for column in columns:
-        table.add_column(column, no_wrap=True)
+        table.add_column(column, no_wrap=column != "defaults", overflow="fold")
     for row in catalogue_rows():
         table.add_row(*(row[column] for column in columns))
     out.print(table)
-    say("Their hyperparameters and defaults: compbo catalogue --markdown")
 
 
 def default_output(run: str, suffix: str) -> Path:
