@@ -16,6 +16,7 @@ from typing import Any
 
 import optuna
 import pytest
+import torch
 
 import compbo
 import resumed_run
@@ -27,7 +28,8 @@ from compbo.lease import KEY, InUseError, Lease
 from compbo.loop import RunInterrupted, TooManyFailuresError
 from compbo.optimizer import Settings
 from compbo.propose import Verdict
-from compbo.storage import StoredRun, load_optimizer, load_records, pack, unpack
+from compbo.signature import pack, unpack
+from compbo.storage import StoredRun, load_optimizer, load_records
 from objectives import bowl, fails_on_the_left
 
 PLANE = {"x": Float(-5, 5), "y": Float(-5, 5)}
@@ -164,6 +166,20 @@ def test_a_different_run_is_refused_by_name(journal: Path) -> None:
     assert (len(load_records(journal, "compbo")), len(load_records(journal, "another"))) == (2, 1)
 
 
+def test_another_number_of_threads_is_said(journal: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Sums are rounded in another order: the last bits of a suggestion may differ."""
+    compbo.minimize(bowl, PLANE, storage=journal, evaluations=1)
+    compbo.minimize(bowl, PLANE, storage=journal, evaluations=1)
+    assert "threads" not in caplog.text
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads + 1)
+    try:
+        compbo.minimize(bowl, PLANE, storage=journal, evaluations=1)
+    finally:
+        torch.set_num_threads(threads)
+    assert f"begun with {threads} PyTorch threads and goes on with {threads + 1}" in caplog.text
+
+
 def test_a_study_of_another_program_is_not_written_to(db: Path) -> None:
     study = optuna.create_study(study_name="compbo", storage=f"sqlite:///{db}")
     study.add_trial(optuna.trial.create_trial(value=1.0))
@@ -186,8 +202,6 @@ def test_every_kind_of_value_reads_back_exactly(db: Path) -> None:
         "k": Constant("same"),
         "ünï:名": Float(0, 1),
     })  # fmt: skip
-    import torch
-
     points = space.sample(12, torch.Generator().manual_seed(1))
     values = [0.1 + 0.2, 1e300, -1e-300, 5e-324, 1 / 3, 0.0, 1e22, 123456789.123456789, 2.0**-1074, 7.0, 3.14, 1e-17]
     run = StoredRun.open(db, "compbo", space, Settings())

@@ -7,7 +7,6 @@ or not at all, wherever the program was killed. Long texts are cut into pieces t
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from compbo.connect import connect, quiet_optuna
@@ -15,6 +14,7 @@ from compbo.history import COMPLETE, FAIL, RUNNING, Record
 from compbo.lease import Lease
 from compbo.optimizer import Evaluation, Optimizer, Settings
 from compbo.propose import Telemetry
+from compbo.signature import PIECE, SETTINGS, SPACE, VERSION, find_or_create, pack, sign, unpack
 from compbo.space import Space
 from compbo.space.convert import on_its_step
 
@@ -27,23 +27,8 @@ if TYPE_CHECKING:
 
     from compbo.evaluation import Outcome
 
-SPACE, SETTINGS, ASK, VERSION = "compbo:space", "compbo:settings", "compbo:ask", "compbo:version"
+ASK = "compbo:ask"
 MESSAGE, VERDICT = "message", "verdict"  # user attributes: the dashboard shows them
-PIECE = 2000  # characters; some databases end at 2048
-
-
-def pack(key: str, data: Any) -> dict[str, str]:
-    """Data as JSON text in pieces: attributes key:0, key:1, ..."""
-    text = json.dumps(data, separators=(",", ":"))
-    return {f"{key}:{i}": text[i * PIECE : (i + 1) * PIECE] for i in range(-(-len(text) // PIECE))}
-
-
-def unpack(key: str, attributes: dict[str, Any]) -> Any:
-    """The inverse of `pack`; None if there is nothing."""
-    pieces: list[str] = []
-    while (piece := attributes.get(f"{key}:{len(pieces)}")) is not None:
-        pieces.append(piece)
-    return json.loads("".join(pieces)) if pieces else None
 
 
 class StoredRun:
@@ -62,11 +47,11 @@ class StoredRun:
     ) -> StoredRun:
         """A new run, or the one that is there if it was made with the same space and settings."""
         backend = connect(storage)
-        study_id = _find_or_create(backend, name, settings.direction)
+        study_id = find_or_create(backend, name, settings.direction)
         run = cls(backend, study_id, space)
         run.lease.acquire()
         try:
-            _sign(backend, study_id, name, space, settings)
+            sign(backend, study_id, name, space, settings)
             run.complete_last_ask()
         except BaseException:
             run.close()
@@ -219,67 +204,3 @@ def _shared_space(trials: Sequence[FrozenTrial]) -> Space:
     if not shared:
         raise ValueError("The trials of this study have no parameter with one definition in common.")
     return Space.from_optuna(shared)
-
-
-# Beginning or resuming -------------------------------------------------------------------------------------------
-
-
-def _find_or_create(storage: BaseStorage, name: str, direction: str) -> int:
-    from optuna.exceptions import DuplicatedStudyError
-    from optuna.study import StudyDirection
-
-    wanted = StudyDirection[direction.upper()]
-    with quiet_optuna():
-        try:
-            return storage.create_new_study([wanted], name)
-        except DuplicatedStudyError:
-            study_id = storage.get_study_id_from_name(name)
-    stored = [d.name.lower() for d in storage.get_study_directions(study_id)]
-    if stored != [direction]:
-        raise ValueError(
-            f'Study "{name}" is there with direction {" and ".join(stored)}, this run would {direction}: '
-            "choose another study_name."
-        )
-    return study_id
-
-
-def _sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings: Settings) -> None:
-    """Write space and settings into a new study; in one that is there, check that they are the same."""
-    attributes = storage.get_study_system_attrs(study_id)
-    if VERSION in attributes:
-        _check_same(name, attributes, space, settings)
-        return
-    if storage.get_n_trials(study_id) > 0:
-        raise ValueError(f'Study "{name}" was not written by compbo: choose another study_name for this run.')
-    from compbo import __version__
-
-    packed = {**pack(SPACE, space.to_dict()), **pack(SETTINGS, settings.to_dict()), VERSION: __version__}
-    for key, value in packed.items():  # the version last: it says that the rest is there
-        storage.set_study_system_attr(study_id, key, value)
-
-
-def _check_same(name: str, attributes: dict[str, Any], space: Space, settings: Settings) -> None:
-    """ValueError that names what a run and the stored one do not share."""
-    stored, given = unpack(SETTINGS, attributes), json.loads(json.dumps(settings.to_dict()))
-    found = _differences(stored, given)
-    stored_space, given_space = unpack(SPACE, attributes), json.loads(json.dumps(space.to_dict()))
-    if list(stored_space) != list(given_space):
-        found.append(f"the parameters (stored {', '.join(stored_space)}; given {', '.join(given_space)})")
-    else:
-        found += _differences(stored_space, given_space)
-    if found:
-        raise ValueError(
-            f'Study "{name}" was begun differently: {"; ".join(found)}. Give the same to resume it, '
-            "or choose another study_name to begin anew."
-        )
-
-
-def _differences(stored: dict[str, Any], given: dict[str, Any], prefix: str = "") -> list[str]:
-    found: list[str] = []
-    for key in dict.fromkeys([*stored, *given]):
-        old, new = stored.get(key), given.get(key)
-        if isinstance(old, dict) and isinstance(new, dict):
-            found += _differences(old, new, f"{prefix}{key}.")
-        elif old != new:
-            found.append(f"{prefix}{key} (stored {old!r}, given {new!r})")
-    return found
