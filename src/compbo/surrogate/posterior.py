@@ -16,12 +16,13 @@ from compbo.surrogate.kernels import Kernel, left_factor, right_factor
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from torch import Tensor
 
 # Rows of the cross-covariance handled at once: about what a second-level cache holds.
 CHUNK_ELEMENTS = 400_000
+TRIANGULAR_BLOCK = 96  # columns handled at once in a product with a triangular matrix
 
 
 def batches_per_chunk(q: int, n: int) -> int:
@@ -88,7 +89,7 @@ class _Chunk(NamedTuple):
 
     points: Tensor  # P (b, q, d), scaled
     slope: Tensor  # dk/dr2 of Ks, up to the kernel's factor (b, q, n)
-    weights: Tensor  # U = Ks C^-1 (b, q, n)
+    weights: Tensor  # U = Ks C^-1 (b, q, n); Ks Linv^T where C is ill-conditioned, completed on the way back
     self_slope: Tensor  # the same for Kss (b, q, q)
     factor: Tensor  # L at unit output scale (b, q, q)
 
@@ -138,10 +139,8 @@ class GPPosterior:
         self._rounding = torch.finfo(DTYPE).eps * len(train_y) / max(self.noise_ratio, 1e-12)  # of Sigma's entries
         self.well_conditioned = self._rounding < 1e-3 * self.noise_ratio
         identity = torch.eye(len(train_y), dtype=DTYPE)
-        if self.well_conditioned:
-            self._inverse = torch.cholesky_inverse(factor)
-        else:
-            self._inverse = torch.linalg.solve_triangular(factor, identity, upper=False)
+        self._inverse_factor = torch.linalg.solve_triangular(factor, identity, upper=False)
+        self._inverse = torch.cholesky_inverse(factor) if self.well_conditioned else self._inverse_factor
 
     @property
     def dim(self) -> int:
@@ -164,16 +163,14 @@ class GPPosterior:
         rows = x.shape[0] if gradient_rows is None else gradient_rows
         size = batches_per_chunk(x.shape[1], len(self.alpha))
         means, factors, failures, saved, jitter = [], [], [], [], 0.0
-        for start in range(0, x.shape[0], size):
-            part = x[start : start + size]
-            mean, chol, chunk = self._forward(part)
+        for part, with_gradient in _parts(x, rows, size):
+            mean, chol, chunk = self._forward(part, with_gradient)
             means.append(mean)
             factors.append(chol.factor)
             failures.append(chol.failed)
             jitter = max(jitter, float(chol.jitter.max()))
-            if start < rows:
-                keep = min(rows - start, len(part))
-                saved.append(chunk if keep == len(part) else _Chunk(*(tensor[:keep] for tensor in chunk)))
+            if with_gradient:
+                saved.append(chunk)
 
         def pullback(dmean: Tensor, dfactor: Tensor) -> Tensor:
             gradients, start = [], 0
@@ -188,21 +185,19 @@ class GPPosterior:
         failed = (torch.cat(failures) if len(failures) > 1 else failures[0]) | self.cholesky.failed
         return BatchPosterior(mean, factor * self.scale, failed, jitter, pullback)
 
-    def _forward(self, x: Tensor) -> tuple[Tensor, Cholesky, _Chunk]:
+    def _forward(self, x: Tensor, with_gradient: bool) -> tuple[Tensor, Cholesky, _Chunk]:
         b, q, d = x.shape
         points = (self._round(x) - self.centre) * self.input_weights
         left = left_factor(points)
         cross = self.kernel.evaluate(left.reshape(b * q, d + 2) @ self._train_right)
         own = self.kernel.evaluate(left @ right_factor(points).mT)
         mean = (cross.value @ self.alpha).reshape(b, q).add_(self.output_shift)
-        cross_value = cross.value.reshape(b, q, -1)
-        if self.well_conditioned:
+        if self.well_conditioned and with_gradient:
             weights = (cross.value @ self._inverse).reshape(b, q, -1)
-            covariance = torch.baddbmm(own.value, weights, cross_value.mT, alpha=-1.0)
+            covariance = torch.baddbmm(own.value, weights, cross.value.reshape(b, q, -1).mT, alpha=-1.0)
         else:
-            half = (cross.value @ self._inverse.mT).reshape(b, q, -1)
-            covariance = torch.baddbmm(own.value, half, half.mT, alpha=-1.0)
-            weights = half  # U = half @ inverse, completed in the backward pass
+            weights = _times_upper(cross.value, self._inverse_factor).reshape(b, q, -1)  # Ks Linv^T
+            covariance = torch.baddbmm(own.value, weights, weights.mT, alpha=-1.0)
         chol = cholesky(covariance, self._rounding)
         return mean, chol, _Chunk(points, cross.slope.reshape(b, q, -1), weights, own.slope, chol.factor)
 
@@ -221,6 +216,25 @@ class GPPosterior:
         rowsum = products[..., d:] + own.sum(-1, keepdim=True)
         pull = (rowsum * chunk.points).sub_(products[..., :d]).baddbmm_(own, chunk.points, alpha=-1.0)
         return pull.mul_(2.0 * self.kernel.slope_factor * self.input_weights)
+
+
+def _parts(x: Tensor, rows: int, size: int) -> Iterator[tuple[Tensor, bool]]:
+    """Chunks of at most `size` batches, each either wholly before `rows` (with a gradient) or wholly after."""
+    for low, high, with_gradient in ((0, min(rows, len(x)), True), (rows, len(x), False)):
+        for start in range(low, high, size):
+            yield x[start : min(start + size, high)], with_gradient
+
+
+def _times_upper(left: Tensor, lower: Tensor) -> Tensor:
+    """left @ lower^T by blocks, without the products with the zeros above the diagonal of `lower`."""
+    n = len(lower)
+    if n < 2 * TRIANGULAR_BLOCK:
+        return left @ lower.mT
+    out = left.new_empty(left.shape)
+    for start in range(0, n, TRIANGULAR_BLOCK):
+        stop = min(start + TRIANGULAR_BLOCK, n)
+        torch.mm(left[:, :stop], lower[start:stop, :stop].mT, out=out[:, start:stop])
+    return out
 
 
 class PendingPosterior:
