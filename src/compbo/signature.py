@@ -37,6 +37,7 @@ def unpack(key: str, attributes: dict[str, Any]) -> Any:
 
 
 def find_or_create(storage: BaseStorage, name: str, direction: str) -> int:
+    """The study of that name, new if there is none; ValueError if it goes in another direction."""
     from optuna.exceptions import DuplicatedStudyError
     from optuna.study import StudyDirection
 
