@@ -17,10 +17,11 @@ import pytest
 from typer.testing import CliRunner
 
 import compbo
-from compbo.cli import app, default_output
-from compbo.command import Command
+from compbo.cli import app
+from compbo.cli.app import default_output
+from compbo.cli.command import Command
+from compbo.cli.objective import load_objective
 from compbo.evaluation import call
-from compbo.objective import load_objective
 from compbo.storage import load_optimizer, load_records
 
 COMPBO = [sys.executable, "-c", "from compbo.cli import main; main()"]
@@ -412,7 +413,7 @@ def test_the_function_of_the_demo_has_its_minimum_where_it_says() -> None:
     import torch
     from botorch.test_functions import Levy
 
-    from compbo.demo import ShiftedLevy
+    from compbo.cli.demo import ShiftedLevy
 
     levy = ShiftedLevy.seeded(3, 5)
     names = levy.space.names

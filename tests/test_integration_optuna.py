@@ -16,9 +16,9 @@ from compbo.integrations.optuna.history import History, Plan, Reader, publish
 from compbo.integrations.optuna.planning import decide
 from compbo.optimizer import Evaluation, Optimizer
 from compbo.propose import Verdict
-from compbo.signature import unpack
 from compbo.space import Float, Space
 from compbo.storage import load_optimizer
+from compbo.storage.signature import unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from compbo.integrations.optuna import CompBOSampler
-from compbo.signature import unpack
+from compbo.storage.signature import unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

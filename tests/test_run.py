@@ -18,7 +18,7 @@ import torch
 
 import compbo
 from compbo import Bool, Budget, Categorical, Float, Int, Space, StartPolicy
-from compbo.loop import RunError, RunInterrupted, TooManyFailuresError
+from compbo.run.loop import RunError, RunInterrupted, TooManyFailuresError
 from objectives import bowl, dies_on_the_left, fails_on_the_left, mixed, process_id, sleeps_on_the_left
 
 PLANE = {"x": Float(-5, 5), "y": Float(-5, 5)}

@@ -21,15 +21,15 @@ import torch
 import compbo
 import resumed_run
 from compbo import Bool, Budget, Categorical, Constant, Float, Int, Optimizer, Ordinal, Space, StartPolicy, Telemetry
-from compbo.connect import connect
 from compbo.evaluation import Outcome
 from compbo.history import to_frame, write
-from compbo.lease import KEY, InUseError, Lease
-from compbo.loop import RunInterrupted, TooManyFailuresError
-from compbo.optimizer import Settings
 from compbo.propose import Verdict
-from compbo.signature import pack, unpack
+from compbo.run.loop import RunInterrupted, TooManyFailuresError
+from compbo.settings import Settings
 from compbo.storage import StoredRun, load_optimizer, load_records
+from compbo.storage.connect import connect
+from compbo.storage.lease import KEY, InUseError, Lease
+from compbo.storage.signature import pack, unpack
 from objectives import bowl, fails_on_the_left
 
 PLANE = {"x": Float(-5, 5), "y": Float(-5, 5)}

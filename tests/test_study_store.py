@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from compbo.lease import InUseError
+from compbo.storage.lease import InUseError
 from compbo.study import schema
 from compbo.study.cell import Cell
 from compbo.study.counts import PAPER_SYNTHETIC

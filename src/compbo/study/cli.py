@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from compbo.console import INTERRUPTED, CommandError, out, readable, say
+from compbo.cli.console import INTERRUPTED, CommandError, out, readable, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from compbo.lease import InUseError
+from compbo.storage.lease import InUseError
 from compbo.study import schema
 from compbo.study.cell import Cell, cell_from_json
 

@@ -8,8 +8,8 @@ from compbo.extras import load_optional
 from compbo.propose import Telemetry, Verdict
 from compbo.report.figures_asks import READINGS
 from compbo.report.theme import LIGHT
-from compbo.signature import unpack
-from compbo.storage import ASK
+from compbo.storage.signature import unpack
+from compbo.storage.stored_run import ASK
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

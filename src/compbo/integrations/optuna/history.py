@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from optuna.trial import TrialState
 
 from compbo.optimizer import Evaluation
-from compbo.signature import pack, unpack
 from compbo.space import Space
 from compbo.space.convert import on_its_step
+from compbo.storage.signature import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

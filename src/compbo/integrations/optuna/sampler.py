@@ -15,11 +15,12 @@ from optuna.trial import TrialState
 
 from compbo.integrations.optuna.history import CONSTRAINTS, PLAN, POINT, History, Reader, publish
 from compbo.integrations.optuna.planning import decide, first_of_block
-from compbo.optimizer import Optimizer, Settings
+from compbo.optimizer import Optimizer
 from compbo.propose import StartPolicy
 from compbo.seeds import derive_seed
+from compbo.settings import Settings
 from compbo.space import Space
-from compbo.storage import ASK
+from compbo.storage.stored_run import ASK
 from compbo.types import Budget
 
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ def append(path: Path, entry: Entry) -> None:
 
 
 def search(task: Task, evaluations: int, done: dict[int, Entry], path: Path, seconds: float) -> dict[int, Entry]:
-    """Random search up to `evaluations` points; given up if the first three all take more CPU `seconds`."""
+    """Random search up to `evaluations` points; given up if the median of the first three takes more CPU `seconds`."""
     entries, took = dict(done), list[float]()
     for number in range(evaluations):
         if number in entries:
@@ -76,7 +76,7 @@ def search(task: Task, evaluations: int, done: dict[int, Entry], path: Path, sec
         entries[number] = measure(task, number)
         took.append(time.process_time() - start)
         append(path, entries[number])
-        if len(took) == 3 and min(took) > seconds:
+        if len(took) == 3 and sorted(took)[1] > seconds:
             log.info("%s: more than %g s per evaluation, left out", task.name, seconds)
             break
     return entries

@@ -8,8 +8,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compbo.executors import BrokenWorkersError, Foreign, InProcess, Workers
 from compbo.history import COMPLETE, FAIL, RUNNING, Record, to_frame
+from compbo.run.executors import BrokenWorkersError, Foreign, InProcess, Workers
 
 if TYPE_CHECKING:
     import os
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from compbo.evaluation import Objective, Outcome
-    from compbo.executors import Evaluator
     from compbo.optimizer import Evaluation, Optimizer
-    from compbo.progress import Progress
     from compbo.propose import Telemetry
+    from compbo.run.executors import Evaluator
+    from compbo.run.progress import Progress
     from compbo.storage import StoredRun
 
 

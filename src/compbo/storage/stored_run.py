@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from compbo.connect import connect, quiet_optuna
 from compbo.history import COMPLETE, FAIL, RUNNING, Record
-from compbo.lease import Lease
-from compbo.optimizer import Evaluation, Optimizer, Settings
+from compbo.optimizer import Evaluation, Optimizer
 from compbo.propose import Telemetry
-from compbo.signature import PIECE, SETTINGS, SPACE, VERSION, find_or_create, pack, sign, unpack
+from compbo.settings import Settings
 from compbo.space import Space
 from compbo.space.convert import on_its_step
+from compbo.storage.connect import connect, quiet_optuna
+from compbo.storage.lease import Lease
+from compbo.storage.signature import PIECE, SETTINGS, SPACE, VERSION, find_or_create, pack, sign, unpack
 
 if TYPE_CHECKING:
     import os

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compbo import __version__
-from compbo.console import check_folder, out, readable, say
+from compbo.cli.console import check_folder, out, readable, say
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -135,7 +135,7 @@ def optimize(
 
     [dim]compbo optimize --command "python train.py --lr {lr}" --space space.toml -n 128[/]
     """
-    from compbo.optimize import Request, carry_out
+    from compbo.cli.optimize import Request, carry_out
 
     settings: dict[str, Any] = {"seed": seed, "acquisition": acquisition, "maximizer": maximizer, "noise": noise}
     request = Request(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from compbo.connect import quiet_optuna
+from compbo.storage.connect import quiet_optuna
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
-    from compbo.optimizer import Settings
+    from compbo.settings import Settings
     from compbo.space import Space
 
 SPACE, SETTINGS, THREADS, VERSION = "compbo:space", "compbo:settings", "compbo:threads", "compbo:version"

@@ -6,10 +6,11 @@ import logging
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from compbo.interrupts import remembered_interrupts
-from compbo.loop import Plan, Result, Run, RunError, RunInterrupted, TooManyFailuresError
-from compbo.optimizer import Optimizer, Settings
-from compbo.progress import Progress
+from compbo.optimizer import Optimizer
+from compbo.run.interrupts import remembered_interrupts
+from compbo.run.loop import Plan, Result, Run
+from compbo.run.progress import Progress
+from compbo.settings import Settings
 from compbo.space import Space
 from compbo.storage import StoredRun
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     Storage = str | os.PathLike[str] | BaseStorage
 
 log = logging.getLogger(__name__)
-
-__all__ = ["Result", "RunError", "RunInterrupted", "TooManyFailuresError", "maximize", "minimize"]
 
 
 def minimize(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Group
 
-    from compbo.loop import Result
+    from compbo.run.loop import Result
 
 DIMENSIONS = 16
 BATCH = 8

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from compbo.loop import Result
+    from compbo.run.loop import Result
 
 RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 SHOWN = 24  # parameters of the best point that are printed
@@ -61,8 +61,8 @@ def exit_code(error: Exception) -> int:
 
 def _line(error: Exception) -> str:
     """What the error says; of an unexpected one, also how to see more."""
-    from compbo.lease import InUseError
-    from compbo.loop import RunError
+    from compbo.run.loop import RunError
+    from compbo.storage.lease import InUseError
 
     if isinstance(error, CommandError):
         return escape(str(error))

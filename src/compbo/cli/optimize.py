@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compbo.command import Command
-from compbo.console import INTERRUPTED, RUN_FAILED, CommandError, check_folder, say, show_result
-from compbo.loop import RunError, RunInterrupted
-from compbo.objective import load_objective
+from compbo.cli.command import Command
+from compbo.cli.console import INTERRUPTED, RUN_FAILED, CommandError, check_folder, say, show_result
+from compbo.cli.objective import load_objective
 from compbo.run import maximize, minimize
+from compbo.run.loop import RunError, RunInterrupted
 from compbo.space import Space
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compbo.loop import Result
+    from compbo.run.loop import Result
 
 RESCUE = "compbo-run"  # where an interrupted run without a storage is saved
 
