@@ -65,7 +65,7 @@ def demo(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Minimise a function of 16 parameters and compare with random search; about half a minute."""
-    from compbo import demo as demonstration
+    from compbo.cli import demo as demonstration
 
     check_folder(report)
     say(
