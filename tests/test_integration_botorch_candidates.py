@@ -44,6 +44,7 @@ from compbo.acquisition.oracle import Oracle
 from compbo.acquisition.samples import FreshSamples
 from compbo.integrations.botorch import compat, gen_candidates, optimize_acqf
 from compbo.integrations.botorch.fast import fast_oracle
+from compbo.integrations.botorch.joint import Axis, best_batch, exchange, snap_to
 
 pytestmark = QUIET
 
@@ -307,6 +308,51 @@ class TestFastPath:
     @pytest.mark.parametrize("name", [name for name in ACQUISITIONS if ", " in name and name != "qEI, pending"])
     def test_everything_else_does_not(self, name: str) -> None:
         assert fast_oracle(ACQUISITIONS[name](sobol()), 2, FreshSamples) is None
+
+
+class TestDiscreteFeatures:
+    whole = Axis((0,), torch.arange(11.0).double()[:, None])
+    one_hot = Axis((1, 2), torch.eye(2).double())
+
+    def test_rounding_inside_the_maximisation(self) -> None:
+        candidates, values = quick(rounder=torch.round)(starts(), qlogei(), **LIMITS)
+        assert torch.equal(candidates, candidates.round())
+        with torch.no_grad():
+            torch.testing.assert_close(values, qlogei()(candidates))
+
+    def test_nearest_levels(self) -> None:
+        x = torch.tensor([[[3.4, 0.2, 0.7], [11.0, 0.9, 0.8]]]).double()
+        expected = [[[3.0, 0.0, 1.0], [10.0, 1.0, 0.0]]]
+        assert snap_to([self.whole, self.one_hot])(x).tolist() == expected
+
+    def test_a_joint_batch_of_mixed_features(self) -> None:
+        acqf = qlogei()
+        bounds = torch.tensor([[0.0, 0.0, 0.0], [10.0, 1.0, 1.0]]).double()
+        axes = [self.whole, self.one_hot]
+        batch, value = best_batch(acqf, bounds, 2, quick(), raw_batches=16, restarts=3, axes=axes)
+        assert torch.equal(snap_to(axes)(batch), batch)
+        with torch.no_grad():
+            torch.testing.assert_close(value, acqf(batch).squeeze())
+        again, _ = best_batch(acqf, bounds, 2, quick(), raw_batches=16, restarts=3, axes=axes)
+        assert torch.equal(again, batch)
+
+    def test_fixed_features_win_over_levels(self) -> None:
+        bounds = torch.tensor([[0.0, 0.0, 0.0], [10.0, 1.0, 1.0]]).double()
+        batch, _ = best_batch(
+            qlogei(), bounds, 2, quick(), raw_batches=8, restarts=2, axes=[self.whole], fixed_features={0: 2.5}
+        )
+        assert batch[:, 0].tolist() == [2.5, 2.5]
+
+    def test_an_exchange_finds_the_best_level_of_every_feature(self) -> None:
+        """Separable: the best levels are known."""
+
+        def evaluate(x: torch.Tensor) -> torch.Tensor:
+            return -((x[..., 0] - 7).abs() + x[..., 1]).sum(-1)
+
+        batch = torch.tensor([[0.0, 1.0, 0.0], [10.0, 1.0, 0.0]]).double()
+        found, value = exchange(evaluate, batch, evaluate(batch), [self.whole, self.one_hot])
+        assert found.tolist() == [[7.0, 0.0, 1.0]] * 2
+        assert float(value) == 0.0
 
 
 @pytest.mark.touches_global_rng

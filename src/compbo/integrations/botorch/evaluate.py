@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from linear_operator.utils.errors import NanError, NotPSDError
 
-from compbo.types import Inner
+from compbo.types import DTYPE, Inner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+CHUNK = 256  # batches evaluated at once where only values are wanted
 NO_POSTERIOR = (NanError, NotPSDError, torch.linalg.LinAlgError)  # type: ignore[attr-defined]
 
 
@@ -50,4 +51,18 @@ def row_by_row_where_it_fails(function: Callable[[Tensor], Tensor], x: Tensor, s
         if len(x) > 1:
             return torch.cat([row_by_row_where_it_fails(function, row, shape) for row in torch.split(x, 1)])
         logger.info("No posterior at a batch: %s", error)
-        return torch.full((1, *shape), torch.nan, dtype=torch.float64)
+        return torch.full((1, *shape), torch.nan, dtype=DTYPE)
+
+
+def values_on_its_own_sample(acqf: Any) -> Callable[[Tensor], Tensor]:
+    """x (B, q, d) -> values (B,) without gradients, some batches at a time; -inf where there is none."""
+
+    def value(x: Tensor) -> Tensor:
+        return acqf(x).to(device="cpu", dtype=DTYPE)  # type: ignore[no-any-return]
+
+    def values(x: Tensor) -> Tensor:
+        with torch.no_grad():
+            parts = [row_by_row_where_it_fails(value, rows, ()) for rows in torch.split(x, CHUNK)]
+        return torch.cat(parts).nan_to_num(nan=-torch.inf)
+
+    return values

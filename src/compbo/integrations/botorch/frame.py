@@ -31,12 +31,16 @@ class Frame:
     template: Tensor  # (q, d) with the fixed values, in the caller's dtype and on the caller's device
     lower: Tensor  # (d,) in the caller's units
     upper: Tensor
+    rounder: Callable[[Tensor], Tensor] | None = None  # x -> the nearest valid x, for instance whole numbers
 
     def to_x(self, u: Tensor) -> Tensor:
-        """u (B, q, free) -> x (B, q, d); a tracker's query point may lie outside the bounds."""
+        """u (B, q, free) -> x (B, q, d); a tracker's query point may lie outside the bounds.
+
+        Rounding is not seen by `pull`: the gradient passes straight through it.
+        """
         x = self.template.repeat(len(u), 1, 1)
         x[..., self.free.to(x.device)] = torch.addcmul(self.offset, u, self.scale).to(x)
-        return x
+        return x if self.rounder is None else self.rounder(x)
 
     def to_bounded_x(self, u: Tensor) -> Tensor:
         """The same, inside the bounds to the last bit; fixed features stay where they were fixed."""
@@ -56,7 +60,13 @@ class Frame:
         return gradient[..., self.free.to(gradient.device)].to(device="cpu", dtype=DTYPE) * self.scale
 
 
-def make_frame(x0: Tensor, lower: Tensor, upper: Tensor, fixed: dict[int, Tensor]) -> Frame:
+def make_frame(
+    x0: Tensor,
+    lower: Tensor,
+    upper: Tensor,
+    fixed: dict[int, Tensor],
+    rounder: Callable[[Tensor], Tensor] | None = None,
+) -> Frame:
     """The frame of start points x0 (B, q, d), bounds (d,) and features fixed to (q,) values each.
 
     Where a bound is infinite, the spread of the start points sets the scale.
@@ -73,7 +83,7 @@ def make_frame(x0: Tensor, lower: Tensor, upper: Tensor, fixed: dict[int, Tensor
     scale = torch.where(bounded, high - low, points.amax(0) - points.amin(0))
     scale = torch.where(scale > 0, scale, 1.0)
     box = Box((low - offset) / scale, (high - offset) / scale)
-    return Frame(offset, scale, box, free, template, lower, upper)
+    return Frame(offset, scale, box, free, template, lower, upper, rounder)
 
 
 class Framed:

@@ -13,17 +13,17 @@ from botorch.acquisition.monte_carlo import SampleReducingMCAcquisitionFunction
 from botorch.exceptions.warnings import OptimizationWarning
 
 from compbo.acquisition.samples import DEFAULT_K, make_samples
-from compbo.integrations.botorch.evaluate import row_by_row_where_it_fails
+from compbo.integrations.botorch.evaluate import values_on_its_own_sample
 from compbo.integrations.botorch.fast import fast_oracle
 from compbo.integrations.botorch.frame import Framed, make_frame
 from compbo.integrations.botorch.objective import PlainObjective, UtilityObjective
-from compbo.integrations.botorch.samplers import NoBaseSamples, with_fixed_samples
+from compbo.integrations.botorch.samplers import NoBaseSamples, common_seed, with_fixed_samples
 from compbo.maximizers import CATALOGUE, get_entry, make_maximizer
-from compbo.seeds import derive_seed, stream
+from compbo.seeds import stream
 from compbo.types import DTYPE, Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from torch import Tensor
 
@@ -48,18 +48,20 @@ def gen_candidates(
     steps: int = DEFAULT_STEPS,
     minibatch: int = DEFAULT_K,
     seed: int = 0,
+    rounder: Callable[[Tensor], Tensor] | None = None,
     **hyperparameters: Any,
 ) -> CandidateGenerator:
     """A callable for `botorch.optim.optimize_acqf(..., gen_candidates=...)`, `optimize_acqf_mixed` and Ax.
 
     maximizer: a name of the catalogue, with its hyperparameters as further arguments. steps, minibatch and seed can
     also be given to `optimize_acqf` as `options={"maxiter": ..., "minibatch": ..., "rng_seed": ...}`: BoTorch keeps an
-    option called `seed` to itself.
+    option called `seed` to itself. rounder: x -> the nearest valid x (whole numbers, choices); the acquisition function
+    is evaluated there, and the gradient passes straight through.
 
     >>> optimize_acqf(acqf, bounds, q=4, num_restarts=16, raw_samples=256,
     ...               gen_candidates=gen_candidates("CAdam-ME", lr=0.05))  # doctest: +SKIP
     """
-    return CandidateGenerator(maximizer, hyperparameters, steps, minibatch, seed)
+    return CandidateGenerator(maximizer, hyperparameters, steps, minibatch, seed, rounder)
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class CandidateGenerator:
     steps: int = DEFAULT_STEPS
     minibatch: int = DEFAULT_K
     seed: int = 0
+    rounder: Callable[[Tensor], Tensor] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot run."""
@@ -114,13 +117,18 @@ class CandidateGenerator:
         values = torch.empty(len(x0), dtype=x0.dtype, device=x0.device)
         for i, rows in enumerate(groups):
             own = {index: value[rows[0]] for index, value in fixed.items()}
-            frame = make_frame(x0[rows], _bound(lower_bounds, x0, -torch.inf), _bound(upper_bounds, x0, torch.inf), own)
+            bounds = _bound(lower_bounds, x0, -torch.inf), _bound(upper_bounds, x0, torch.inf)
+            frame = make_frame(x0[rows], *bounds, own, self.rounder)
             left = None if deadline is None else max(deadline - time.perf_counter(), 1e-3) / (len(groups) - i)
             candidates[rows], found = generator._climb(acquisition_function, x0[rows], frame, left)
             values[rows] = found.to(values)
         if not bool(torch.isfinite(values).any()):
             warnings.warn("no restart has a finite acquisition value", OptimizationWarning, stacklevel=2)
         return candidates.reshape(shape), values
+
+    def rounded(self, rounder: Callable[[Tensor], Tensor] | None) -> CandidateGenerator:
+        """The same with another rounder."""
+        return replace(self, rounder=rounder)
 
     def _with_options(self, options: Mapping[str, Any]) -> CandidateGenerator:
         ours = {"maxiter": "steps", "minibatch": "minibatch", "rng_seed": "seed"}
@@ -134,13 +142,8 @@ class CandidateGenerator:
 
     def _climb(self, acqf: Any, x0: Tensor, frame: Frame, seconds: float | None) -> tuple[Tensor, Tensor]:
         """The best of start, last and best point of every restart, on one fixed sample, and its value there."""
-        yardstick = with_fixed_samples(acqf, derive_seed(self.seed, "common sample") % 2**31)
-
-        def values_at(x: Tensor) -> Tensor:
-            with torch.no_grad():
-                value = row_by_row_where_it_fails(lambda rows: yardstick(rows).to(device="cpu", dtype=DTYPE), x, ())
-            return value.nan_to_num(nan=-torch.inf)
-
+        yardstick = with_fixed_samples(acqf, common_seed(self.seed))
+        values_at = values_on_its_own_sample(yardstick)
         u0 = frame.to_u(x0)
         if len(frame.free) == 0:
             x = frame.to_bounded_x(u0)

@@ -18,6 +18,8 @@ from botorch.sampling.list_sampler import ListSampler
 from botorch.sampling.normal import NormalMCSampler
 from botorch.sampling.stochastic_samplers import StochasticSampler
 
+from compbo.seeds import derive_seed
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -56,6 +58,11 @@ def with_fixed_samples(acqf: Any, seed: int) -> Any:
     if acqf.sampler is None or isinstance(acqf.sampler, StochasticSampler):
         return with_base_samples(acqf, SeededSampler(acqf.sample_shape, seed))
     return private_copy(acqf, copy.deepcopy(acqf.sampler))
+
+
+def common_seed(seed: int) -> int:
+    """The seed of the fixed sample for acquisition functions that have none of their own."""
+    return derive_seed(seed, "common sample") % 2**31
 
 
 class SeededSampler(MCSampler):  # type: ignore[misc]

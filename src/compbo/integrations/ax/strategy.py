@@ -1,0 +1,77 @@
+"""A generation strategy: Sobol points, then compbo."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ax.adapter.registry import Generators
+from ax.core.trial_status import TrialStatus
+from ax.generation_strategy.generation_strategy import GenerationNode, GenerationStrategy
+from ax.generation_strategy.generator_spec import GeneratorSpec
+from ax.generation_strategy.transition_criterion import MinTrials
+
+from compbo.integrations.ax.acquisition import CompBOAcquisition, Options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+INITIAL = [TrialStatus.FAILED, TrialStatus.ABANDONED]  # trials that do not count as initial ones
+
+
+def generation_strategy(
+    *,
+    maximizer: str = "CAdam-ME",
+    hyperparameters: Mapping[str, Any] | None = None,
+    batch_size: int = 1,
+    initial_trials: int = 8,
+    seed: int = 0,
+    botorch_acqf_class: Any = None,
+    steps: int = 64,
+    minibatch: int = 128,
+    num_restarts: int = 20,
+    raw_samples: int = 1024,
+) -> Any:
+    """A `GenerationStrategy` for `Client.set_generation_strategy`: `initial_trials` Sobol points, then compbo.
+
+    batch_size: how many trials `get_next_trials` will ask for, chosen as one joint batch. botorch_acqf_class: Ax
+    chooses if None (qLogNEI for one objective). Everything is plain data: the experiment can be stored.
+    """
+    if initial_trials < 1:
+        raise ValueError(f"initial_trials must be at least 1, got {initial_trials}.")
+    options = Options(
+        maximizer, dict(hyperparameters or {}), batch_size, seed, steps, minibatch, num_restarts, raw_samples
+    )
+    Options.of(asdict(options))
+    generator: dict[str, Any] = {"acquisition_class": CompBOAcquisition}
+    if botorch_acqf_class is not None:
+        generator["botorch_acqf_class"] = botorch_acqf_class
+    sobol = GenerationNode(
+        name="Sobol",
+        generator_specs=[GeneratorSpec(generator_enum=Generators.SOBOL, generator_kwargs={"seed": seed})],
+        transition_criteria=[
+            MinTrials(
+                threshold=initial_trials, transition_to="compbo", use_all_trials_in_exp=True, not_in_statuses=INITIAL
+            ),
+            MinTrials(
+                threshold=max(1, initial_trials // 2),
+                transition_to="compbo",
+                use_all_trials_in_exp=True,
+                only_in_statuses=[TrialStatus.COMPLETED],
+                count_only_trials_with_data=True,
+            ),
+        ],
+        should_deduplicate=True,
+    )
+    compbo = GenerationNode(
+        name="compbo",
+        generator_specs=[
+            GeneratorSpec(
+                generator_enum=Generators.BOTORCH_MODULAR,
+                generator_kwargs=generator,
+                generator_gen_kwargs={"model_gen_options": {"optimizer_kwargs": asdict(options)}},
+            )
+        ],
+        should_deduplicate=True,
+    )
+    return GenerationStrategy(name=f"Sobol+compbo:{maximizer}", nodes=[sobol, compbo])
