@@ -90,7 +90,7 @@ class Toy:
         winner = torch.nn.functional.one_hot(zeta.argmax(-2), zeta.shape[-2]).movedim(-1, -2)
         return winner.to(zeta.dtype) / zeta.shape[-1]
 
-    def bytes_needed(self, restarts: int) -> int:
+    def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
         return self.bytes_per_restart * restarts
 
 

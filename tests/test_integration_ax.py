@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import math
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -192,6 +194,14 @@ def test_bad_options_are_named() -> None:
         generation_strategy(num_restarts=9, raw_samples=3)
     with pytest.raises(ValueError, match="'gen_candidates' is unknown to compbo, which takes maximizer"):
         module.Options.of({"gen_candidates": None})
+
+
+def test_without_ax_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name == "ax" or name.startswith("compbo.integrations.ax")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "ax", None)
+    with pytest.raises(ModuleNotFoundError, match=r'ax is not installed: pip install "compbo\[ax\]"'):
+        importlib.import_module("compbo.integrations.ax")
 
 
 class TestPlans:

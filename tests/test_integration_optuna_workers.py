@@ -57,14 +57,14 @@ def workers() -> Iterator[ProcessPoolExecutor]:
         yield pool
 
 
-@pytest.fixture(params=["SQLite", "journal", "PostgreSQL"])
-def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "PostgreSQL":
+@pytest.fixture
+def where(storage: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if storage == "PostgreSQL":
         return str(request.getfixturevalue("postgres_url"))
-    return f"sqlite:///{tmp_path / 'study.db'}" if request.param == "SQLite" else str(tmp_path / "journal.log")
+    return f"sqlite:///{tmp_path / 'study.db'}" if storage == "SQLite" else str(tmp_path / "journal.log")
 
 
-@pytest.mark.parametrize("batch_size", [1, 4])
+@pytest.mark.parametrize(("storage", "batch_size"), [("SQLite", 1), ("SQLite", 4), ("journal", 4), ("PostgreSQL", 4)])
 def test_no_two_trials_get_the_same_point(where: str, batch_size: int, workers: ProcessPoolExecutor) -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     name = f"workers-{uuid.uuid4()}"

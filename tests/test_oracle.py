@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -389,9 +391,9 @@ class TestDraws:
 
 class TestMemory:
     @staticmethod
-    def needed(form: str, steps: int, restarts: int = 32, width: int = 16) -> int:
+    def needed(form: str, steps: int, restarts: int = 32, width: int = 16, tracked: bool = True) -> int:
         samples = make_samples(form, width, minibatch=128, steps=steps)
-        return Oracle(UCB(), posterior(), samples, 0.0).bytes_needed(restarts)
+        return Oracle(UCB(), posterior(), samples, 0.0).bytes_needed(restarts, tracked)
 
     @pytest.mark.parametrize("form", ["ERM", "ME"])
     def test_fresh_samples_do_not_grow_with_the_steps(self, form: str) -> None:
@@ -399,13 +401,46 @@ class TestMemory:
 
     def test_pools_grow_by_zeta_and_by_themselves(self) -> None:
         m = 128 * (64 - 32)
-        assert self.needed("Comp", 64) - self.needed("Comp", 32) == 8 * m * (16 + 32 * 16)
-        assert self.needed("FSM", 64) - self.needed("FSM", 32) == 8 * m * 16
+        assert self.needed("Comp", 64) - self.needed("Comp", 32) == 8 * m * (16 + 3 * 32 * 16)
+        assert self.needed("Comp", 64, tracked=False) - self.needed("Comp", 32, tracked=False) == 8 * m * 16
+        assert self.needed("FSM", 64, tracked=False) - self.needed("FSM", 32, tracked=False) == 8 * m * 16
         assert self.needed("ME", 64) < self.needed("Comp", 64) / 4
 
     def test_it_grows_with_restarts_and_width(self) -> None:
         assert self.needed("ME", 64, restarts=64) == 2 * self.needed("ME", 64, restarts=32)
         assert self.needed("ME", 64, width=32) == 2 * self.needed("ME", 64, width=16)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is reset through /proc")
+def test_the_estimate_holds_what_a_pool_really_takes() -> None:
+    """The resident memory that CAdam adds in a process of its own, beside the estimate of it."""
+    program = """
+import re, torch
+from compbo.acquisition.integrands import UCB
+from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.samples import make_samples
+from compbo.maximizers import make_maximizer
+from compbo.seeds import stream
+from compbo.surrogate.gp import fit_gp
+from compbo.types import Box, Budget
+x = torch.rand(30, 4, dtype=torch.float64, generator=stream(0))
+gp = fit_gp(x, x.sum(-1))
+start = torch.rand(32, 16, 4, dtype=torch.float64, generator=stream(1))
+def climb(name, form):
+    oracle = Oracle(UCB(), gp.posterior, make_samples(form, 16, minibatch=128, steps=64), gp.best)
+    make_maximizer(name)(oracle, start, budget=Budget(steps=3), box=Box.unit(4), generator=stream(2))
+    return oracle
+def kilobytes(what):
+    return int(re.search(what + r":\\s+(\\d+) kB", open("/proc/self/status").read())[1])
+climb("Adam-ERM", "ERM")
+open("/proc/self/clear_refs", "w").write("5")  # the peak starts again from here
+before = kilobytes("VmRSS")
+oracle = climb("CAdam", "Comp")
+print(1024 * (kilobytes("VmHWM") - before), oracle.bytes_needed(32, tracked=True))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    measured, estimated = map(int, done.stdout.split())
+    assert 0.4 * estimated < measured < 1.2 * estimated
 
 
 def test_ei_of_nothing_has_a_zero_gradient() -> None:

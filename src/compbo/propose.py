@@ -1,6 +1,8 @@
 """One maximisation of the acquisition function: raw batches, start points, ascent, choice, and what it looked like.
 
-Every candidate is compared on one common Sobol sample; the batch proposed is never worse there than the best raw one.
+Raw batches are ranked on the first K columns of one common Sobol sample; the start batches picked of them (the best
+always among them) and all that the ascent reaches are compared on the whole of it. The batch proposed is never worse
+there than any start batch.
 """
 
 from __future__ import annotations
@@ -52,8 +54,8 @@ class StartPolicy:
             )
         if not 0.0 <= self.around_incumbents <= 1.0:
             raise ValueError(f"StartPolicy: around_incumbents is a share in [0, 1], got {self.around_incumbents}.")
-        if not self.eta > 0:
-            raise ValueError(f"StartPolicy: eta must be positive, got {self.eta}.")
+        if not 0 < self.eta < math.inf:
+            raise ValueError(f"StartPolicy: eta must be positive and finite, got {self.eta}.")
 
 
 class Verdict(StrEnum):
@@ -77,7 +79,7 @@ class Telemetry:
     points: int = 0
     value: float = math.nan  # of the chosen batch
     standard_error: float = math.nan  # Monte-Carlo error of that value
-    gain: float = math.nan  # over the best raw batch
+    gain: float = math.nan  # over the best start batch, which is the best raw one
     spread: float = math.nan  # standard deviation of the restarts' end values
     start_values: tuple[float, ...] = ()
     end_values: tuple[float, ...] = ()
@@ -193,20 +195,23 @@ def around(incumbents: Tensor, shape: tuple[int, int], box: Box, generator: Gene
 
 
 def boltzmann(values: Tensor, count: int, eta: float, generator: Generator) -> Tensor:
-    """BoTorch's heuristic: `count` different indices with weights exp(eta * standardised value), the best included."""
-    finite = torch.isfinite(values)
-    if int(finite.sum()) < count or count >= len(values):
-        order = torch.argsort(torch.where(finite, values, -torch.inf), descending=True)
-        return order[:count]
+    """BoTorch's heuristic: `count` different indices with weights exp(eta * standardised value), the best included.
+
+    Rows without a finite value are taken only when there are not enough others.
+    """
+    ranked = torch.where(torch.isfinite(values), values, -torch.inf)
+    finite = torch.isfinite(values).nonzero().squeeze(-1)
+    if len(finite) <= count:
+        return torch.argsort(ranked, descending=True, stable=True)[:count]
     spread = values[finite].std()
-    if not float(spread) > 0:
-        return torch.randperm(len(values), generator=generator)[:count]
-    standard = (values - values[finite].mean()) / spread
-    # The top weight is 1 and no weight of a finite value vanishes: multinomial needs `count` non-zero ones.
-    exponent = (eta * (standard - standard[finite].max())).clamp_min(-300.0)
-    weights = torch.where(finite, exponent.exp(), 0.0)
-    chosen = torch.multinomial(weights, count, generator=generator)
-    best = torch.where(finite, values, -torch.inf).argmax()
+    if 0 < float(spread) < math.inf:
+        standard = (values[finite] - values[finite].max()) / spread
+        # The top weight is 1 and none vanishes: multinomial needs `count` that are not zero.
+        weights = (eta * standard).clamp_min(-300.0).exp()
+        chosen = finite[torch.multinomial(weights, count, generator=generator)]
+    else:
+        chosen = finite[torch.randperm(len(finite), generator=generator)[:count]]
+    best = ranked.argmax()
     if not bool((chosen == best).any()):
         chosen[-1] = best
     return chosen
@@ -219,8 +224,7 @@ def _choose(objective: Oracle, trace: Trace, x0: Tensor, common: Draw, box: Box)
     points = torch.where(torch.isfinite(points), points, x0.repeat(3, 1, 1))
     values = objective.value(points, common)
     ranked = torch.where(torch.isfinite(values), values, -torch.inf)
-    start, final, best = ranked.reshape(3, b)
-    end = torch.maximum(torch.maximum(final, best), start)
+    start, end = ranked[:b], ranked.reshape(3, b).amax(0)
     top = int(ranked.argmax())
     batch = points[top]
     winner = top % b if top >= b else -1
@@ -230,7 +234,7 @@ def _choose(objective: Oracle, trace: Trace, x0: Tensor, common: Draw, box: Box)
     error = float(columns.std()) / math.sqrt(COMMON_SAMPLE)
     if objective.needs_level:  # delta method for the logarithm
         error /= max(float(columns.mean()), 1e-200)
-    verdict, reason = _judge(objective, trace, batch, value, end, common, box)
+    verdict, reason = _judge(objective, trace, batch, value, start, end, common, box)
     return batch, Telemetry(
         verdict=verdict,
         reason=reason,
@@ -249,14 +253,21 @@ def _choose(objective: Oracle, trace: Trace, x0: Tensor, common: Draw, box: Box)
 
 
 def _judge(
-    objective: Oracle, trace: Trace, batch: Tensor, value: float, end: Tensor, common: Draw, box: Box
+    objective: Oracle,
+    trace: Trace,
+    batch: Tensor,
+    value: float,
+    start: Tensor,
+    end: Tensor,
+    common: Draw,
+    box: Box,
 ) -> tuple[Verdict, str]:
     """The verdict in words, from the restarts' statuses and a probe step along the gradient at the chosen batch."""
     failed = sum(status == Status.FAILED for status in trace.status)
     if not math.isfinite(value):
         return Verdict.DEGRADED, "no batch has a finite acquisition value; the first start batch is proposed"
     if failed == len(trace.status):
-        return Verdict.DEGRADED, "every restart failed (no Cholesky factor); fell back to the best raw batch"
+        return Verdict.DEGRADED, "every restart failed (no Cholesky factor); the best batch before that is proposed"
     if trace.status.count(Status.MEMORY) == len(trace.status):
         return Verdict.DEGRADED, "the memory budget was too small for one step; fell back to the best raw batch"
     limited = f"; stopped by the time limit after {trace.steps} steps" if Status.TIME in trace.status else ""
@@ -265,13 +276,16 @@ def _judge(
     gradient = inner.pullback(objective.outer_gradient(inner.v))
     inside = box.project(batch.unsqueeze(0) + gradient.sign() * PROBE_STEPS[0]) - batch
     slope = float((gradient * inside).sum().abs())
-    finite = end[torch.isfinite(end)]
-    if slope <= 1e-12 and float(finite.max() - finite.min()) <= 1e-12:
-        return Verdict.FLAT, f"the acquisition function has no slope at the chosen batch nor between restarts{limited}"
+    finite = torch.isfinite(start)
+    # Restarts that met (in a corner, say) differ from where they began; on a plateau nothing differs.
+    if slope <= 1e-12 and float(end.max() - torch.where(finite, start, end.max()).min()) <= 1e-12:
+        return Verdict.FLAT, f"the acquisition function has no slope at the chosen batch nor between batches{limited}"
     direction = gradient / gradient.abs().max().clamp_min(1e-300)
     probes = torch.cat([box.project(batch.unsqueeze(0) + step * direction) for step in PROBE_STEPS])
     probe_gain = float((objective.value(probes, common) - value).nan_to_num(-math.inf).max())
-    climbed = max(value - float(end.median()), abs(value) * 1e-3, 1e-9)
+    # Restarts lie far apart also where none has climbed: a climb is not over for being ahead of the others.
+    climb = float((end - start)[finite].median()) if bool(finite.any()) else math.inf
+    climbed = max(min(value - float(end.median()), climb), abs(value) * 1e-3, 1e-9)
     if probe_gain > 0.05 * climbed:
         return Verdict.CLIMBING, f"one more step along the gradient still gains {probe_gain:.3g}{limited}"
     return Verdict.CONVERGED, f"no step along the gradient gains more than {max(probe_gain, 0.0):.2g}{limited}"

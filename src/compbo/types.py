@@ -158,6 +158,6 @@ class Objective(Protocol):
         """
         ...
 
-    def bytes_needed(self, restarts: int) -> int:
-        """Estimate of the working memory of one step, pool included."""
+    def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
+        """Estimate of the working memory of one step, pool included; tracked: with a zeta on all columns."""
         ...

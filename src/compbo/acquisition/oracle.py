@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from compbo.surrogate.posterior import Posterior
 
 
+VALUE_ELEMENTS = 1_000_000  # of v held at once where only values are wanted
+
+
 class Oracle:
     """draw / inner / outer of f(E[g(x)]): see `compbo.types.Objective`, which it implements."""
 
@@ -84,16 +87,24 @@ class Oracle:
         return self.acquisition.outer_gradient(zeta, level)
 
     def value(self, x: Tensor, draw: Draw) -> Tensor:
-        """f(g(x)) on the samples given, (B,); NaN where there is no posterior."""
+        """f(g(x)) on the samples given, (B,), a few batches at a time; NaN where there is no posterior."""
+        size = max(1, VALUE_ELEMENTS // (draw.z.shape[0] * draw.size))
+        return torch.cat([self._value(part, draw) for part in torch.split(x, size)])
+
+    def _value(self, x: Tensor, draw: Draw) -> Tensor:
         inner = self.inner(x, draw, gradient_rows=0)
         return torch.where(inner.failed, torch.nan, self.outer(inner.v))
 
-    def bytes_needed(self, restarts: int) -> int:
-        """The pool, zeta on it, the minibatch's columns and the posterior's rows (twice: x and the query u)."""
+    def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
+        """The pool, zeta_0 on all of its columns, the minibatch's columns and the posterior's rows (of x and of u).
+
+        While zeta_0 is made, L z, v and zeta itself exist side by side.
+        """
         width, k, m = self.samples.width, self.samples.minibatch, self.pool_size
         pool = 8 * width * m if self.samples.form in ("FSM", "Comp") else 0
-        zeta = 8 * restarts * width * m if self.samples.form in ("Comp", "ME") else 0
-        return pool + zeta + 2 * restarts * width * (self.posterior.bytes_per_row() + 8 * 6 * k)
+        zeta = 3 * 8 * restarts * width * m if tracked else 0
+        evaluated = 2 if tracked else 1
+        return pool + zeta + evaluated * restarts * width * (self.posterior.bytes_per_row() + 8 * 6 * k)
 
 
 class StochasticOuterOracle(Oracle):

@@ -53,7 +53,7 @@ def ascend(
     minibatch.
     """
     clock = Clock(budget.seconds)
-    if not fits(objective, len(x0), budget):
+    if not fits(objective, len(x0), budget, tracked=tracker is not None):
         return without_memory(objective, x0, generator, budget, clock, record)
     progress = Progress(box.project(x0), record)
     try:

@@ -37,9 +37,9 @@ class Clock:
         return self._limit is not None and self.seconds() >= self._limit
 
 
-def fits(objective: Objective, restarts: int, budget: Budget) -> bool:
-    """Whether one step of that many restarts stays within the budget's memory."""
-    return budget.memory is None or objective.bytes_needed(restarts) <= budget.memory
+def fits(objective: Objective, restarts: int, budget: Budget, tracked: bool = False) -> bool:
+    """Whether one step of that many restarts stays within the budget's memory; tracked: with a zeta."""
+    return budget.memory is None or objective.bytes_needed(restarts, tracked) <= budget.memory
 
 
 def is_out_of_memory(error: BaseException) -> bool:

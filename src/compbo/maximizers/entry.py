@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class Entry:
     hyperparameters: Mapping[str, Hyperparameter]
     solver: Callable[..., Solver]  # called with one keyword argument per hyperparameter
     citation: str
+
+    def __post_init__(self) -> None:
+        """Freeze the mapping too: rows share their hyperparameters."""
+        object.__setattr__(self, "hyperparameters", MappingProxyType(dict(self.hyperparameters)))
 
     @property
     def defaults(self) -> dict[str, Value]:

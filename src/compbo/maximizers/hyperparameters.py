@@ -8,6 +8,7 @@ factor.
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -40,20 +41,22 @@ class Hyperparameter:
             return "True or False"
         left = "(" if self.low_open or math.isinf(self.low) else "["
         right = ")" if self.high_open or math.isinf(self.high) else "]"
-        number = "a whole number in " if self.kind == "int" else ""
-        return f"{number}{left}{self.low:g}, {self.high:g}{right}"
+        number = "a whole number in" if self.kind == "int" else "in"
+        return f"{number} {left}{self.low:g}, {self.high:g}{right}"
 
     def check(self, owner: str, name: str, value: object) -> Value:
         """The value as it will be used; a ValueError that names the range if it is outside."""
-        if self.kind == "bool" and isinstance(value, bool):
-            return value
-        if self.kind != "bool" and isinstance(value, (int, float)) and not isinstance(value, bool):
-            whole = self.kind != "int" or float(value).is_integer()
-            above = self.low < value or (self.low == value and not self.low_open)
-            below = value < self.high or (value == self.high and not self.high_open)
-            if whole and above and below and math.isfinite(value):
-                return int(value) if self.kind == "int" else float(value)
-        raise ValueError(f"{owner}: {name} must be in {self.range}, got {value!r}.".replace("in True", "True"))
+        if isinstance(value, bool):
+            if self.kind == "bool":
+                return value
+        elif self.kind != "bool" and isinstance(value, numbers.Real):
+            number = float(value)
+            whole = self.kind != "int" or number.is_integer()
+            above = self.low < number or (self.low == number and not self.low_open)
+            below = number < self.high or (number == self.high and not self.high_open)
+            if whole and above and below and math.isfinite(number):
+                return int(number) if self.kind == "int" else number
+        raise ValueError(f"{owner}: {name} must be {self.range}, got {value!r}.")
 
     def parameter(self) -> Parameter | None:
         """The tuning domain as a parameter of a search space; None if it is not tuned."""
@@ -139,7 +142,7 @@ ADAMOS = {
     "mu": _share(0.9, "base of gamma1_t", (0.1, 0.999, "log"), high_open=True),
     "C_gamma": _share(1.0, "factor of gamma1_t", (0.5, 1.0, "linear")),
     "alpha_d": Hyperparameter(0.2, "exponent of the step", low=0.0, tuned=(0.02, 0.5, "linear")),
-    "mu_d": Hyperparameter(1.0, "speed of gamma1_t", low=0.0, low_open=True, tuned=(0.8, 1.2, "linear")),
+    "mu_d": Hyperparameter(1.0, "speed of gamma1_t", low=1e-3, tuned=(0.8, 1.2, "linear")),
     "gamma2_d": Hyperparameter(0.4, "exponent of gamma2_t", low=0.0, tuned=(0.2, 0.8, "linear")),
     "eps": EPS,
 }
@@ -154,7 +157,7 @@ SCGA = {
     "lr": replace(LR, default=3.0, tuned=(1e-4, 1.0, "log")),
     "lr_d": Hyperparameter(0.75, "exponent of the step", low=0.0, tuned=(0.4, 0.95, "linear")),
     "beta": replace(TRACKING, default=0.9, tuned=(0.1, 0.999, "log")),
-    "beta_d": Hyperparameter(0.5, "exponent of b_t", low=0.0, tuned=(0.2, 0.8, "linear")),
+    "beta_d": Hyperparameter(0.5, "exponent of b_t", low=0.0, high=10.0, tuned=(0.2, 0.8, "linear")),
 }
 ASCGA = {
     **SCGA,
@@ -183,7 +186,7 @@ LBFGSB = {
 }
 CMA_ES = {"sigma": _share(0.03, "initial step, as a part of the box", None, low_open=True)}
 DE = {
-    "F": Hyperparameter(0.2, "scale of a difference", low=0.0, high=2.0, low_open=True),
+    "F": Hyperparameter(0.2, "scale of a difference", low=0.0, high=2.0, low_open=True, high_open=True),
     "p_mutation": _share(0.5, "chance of a coordinate to mutate", None, low_open=True),
 }
 

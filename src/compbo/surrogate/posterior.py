@@ -162,7 +162,8 @@ class GPPosterior:
         """Posterior of the batches x (B, q, d); the gradient passes straight through the rounding."""
         rows = x.shape[0] if gradient_rows is None else gradient_rows
         size = batches_per_chunk(x.shape[1], len(self.alpha))
-        means, factors, failures, saved, jitter = [], [], [], [], 0.0
+        means, factors, failures, saved = [], [], [], []
+        jitter = float(self.cholesky.jitter)  # of the training data
         for part, with_gradient in _parts(x, rows, size):
             mean, chol, chunk = self._forward(part, with_gradient)
             means.append(mean)

@@ -138,6 +138,6 @@ class Framed:
         """(M/K) grad f."""
         return self._objective.outer_gradient(zeta, level)
 
-    def bytes_needed(self, restarts: int) -> int:
+    def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
         """Working memory of one step."""
-        return self._objective.bytes_needed(restarts)
+        return self._objective.bytes_needed(restarts, tracked)

@@ -161,11 +161,12 @@ class UtilityObjective:
         scale = members * zeta.shape[-1] * mean.clamp_min(TINY)
         return gradient.clamp_max(1.0) / scale[:, None, None]
 
-    def bytes_needed(self, restarts: int) -> int:
+    def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
         """The pool, zeta on it and the columns of a step, with what autograd keeps of them."""
         rows, k, m = self._shape.numel(), self.samples.minibatch, self.pool_size
         pool = m if self.samples.form in ("FSM", "Comp") else 0
-        return 8 * (self.samples.width * pool + restarts * rows * (m + 12 * k))
+        zeta = 3 * m if tracked else 0  # while zeta_0 is made, so many arrays of its size exist
+        return 8 * (self.samples.width * pool + restarts * rows * (zeta + 12 * k))
 
 
 class PlainObjective:
@@ -210,6 +211,6 @@ class PlainObjective:
         """1."""
         return torch.ones_like(zeta)
 
-    def bytes_needed(self, restarts: int) -> int:
+    def bytes_needed(self, restarts: int, tracked: bool = False) -> int:  # noqa: ARG002 - nothing is tracked
         """A few numbers; the model's own memory is not known here."""
         return 8 * restarts
