@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,15 +22,13 @@ from compbo.maximizers import get_entry
 from compbo.numerics import standardise
 from compbo.propose import Problem, Telemetry, Verdict, around, propose
 from compbo.seeds import next_seed, stream
-from compbo.settings import Settings, at_least_one
+from compbo.settings import Settings, whole_number
 from compbo.space import Space
 from compbo.surrogate.gp import GP, NOISELESS, fit_gp
 from compbo.surrogate.posterior import with_pending
 from compbo.types import DTYPE, Box
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from torch import Tensor
 
 
@@ -61,13 +59,13 @@ class Optimizer:
     >>> points = opt.ask(); opt.tell(points, [f(**point) for point in points])  # doctest: +SKIP
     """
 
-    def __init__(self, space: Space, **settings: Any) -> None:
+    def __init__(self, space: Space | Mapping[str, Any], **settings: Any) -> None:
         """Settings are the fields of `Settings`: acquisition, maximizer, batch_size, direction, seed, noise, ..."""
         known = {f.name for f in fields(Settings)}
         for name in settings:
             if name not in known:
                 raise ValueError(f"Optimizer: {name!r} is not an option; the options are {', '.join(sorted(known))}.")
-        self.space = space
+        self.space = space if isinstance(space, Space) else Space(space)
         self.settings = Settings(**settings)
         self.evaluations: list[Evaluation] = []
         self.pending: list[Point] = []
@@ -88,7 +86,14 @@ class Optimizer:
         """
         if isinstance(points, Mapping):
             points, values = [points], [values]  # type: ignore[list-item]
-        results: list[Any] = list(values) if hasattr(values, "__len__") else [values]  # type: ignore[arg-type]
+        if not isinstance(points, (list, tuple)):
+            raise ValueError(
+                f"tell: points must be one dictionary or a list of them, got {type(points).__name__} "
+                "(of a DataFrame, pass frame.to_dict('records'))."
+            )
+        given: Any = values
+        one = isinstance(given, str) or not hasattr(given, "__len__")
+        results: list[Any] = [given] if one else list(given)
         if len(points) != len(results):
             raise ValueError(f"tell: {len(points)} points but {len(results)} values.")
         notes = list(messages) if messages is not None else [""] * len(points)
@@ -124,8 +129,7 @@ class Optimizer:
 
     def ask(self, count: int | None = None) -> list[Point]:
         """The next joint batch of points; they are pending until they are told or forgotten."""
-        count = self.settings.batch_size if count is None else count
-        at_least_one("ask: count", count)
+        count = whole_number("ask: count", self.settings.batch_size if count is None else count)
         successes = sum(not e.failed for e in self.evaluations)
         if len(self.evaluations) + len(self.pending) < self.initial_points or successes == 0:
             points, telemetry = self._design(count)
@@ -323,7 +327,10 @@ class Optimizer:
     @classmethod
     def from_json(cls, text: str) -> Optimizer:
         """The inverse of `to_json`."""
-        data = json.loads(text)
+        try:
+            data = json.loads(text)
+        except (TypeError, ValueError):
+            data = None
         if not isinstance(data, dict) or data.get("version") != 1:
             raise ValueError("Optimizer.from_json: this is not a saved optimizer of a known version.")
         optimizer = cls(Space.from_dict(data["space"]))
@@ -348,13 +355,15 @@ class _Data(NamedTuple):
     y: Tensor
 
 
-def _evaluation(point: Point, value: float | None, message: str) -> Evaluation:
+def _evaluation(point: Point, value: Any, message: str) -> Evaluation:
     if value is None:
         return Evaluation(point, None, message or "no value")
     try:
-        number = float(value) + 0.0  # -0.0 becomes 0.0, here as in every storage
+        number = math.nan if isinstance(value, str) else float(value) + 0.0  # -0.0 becomes 0.0, as in every storage
     except (TypeError, ValueError):
-        raise ValueError(f"tell: {value!r} is not a number (None or NaN marks a failed evaluation).") from None
+        number = None
+    if number is None or isinstance(value, str):
+        raise ValueError(f"tell: {value!r} is not a number (None or NaN marks a failed evaluation).")
     if not math.isfinite(number):
         return Evaluation(point, None, message or f"the value was {number}")
     return Evaluation(point, number, message)

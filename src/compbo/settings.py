@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -50,19 +51,17 @@ class Settings:
             raise ValueError(f"maximizer: {error.args[0]}") from error
         get_kernel(self.kernel)
         get_priors(self.priors, 1)
-        at_least_one("batch_size", self.batch_size)
-        at_least_one("minibatch", self.minibatch)
-        if self.initial_points is not None:
-            at_least_one("initial_points", self.initial_points)
+        for name, least in (("batch_size", 1), ("minibatch", 1), ("initial_points", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if name != "initial_points" or value is not None:
+                object.__setattr__(self, name, whole_number(name, value, least))
         if self.direction not in ("minimize", "maximize"):
             raise ValueError(f"direction must be 'minimize' or 'maximize', got {self.direction!r}.")
         if self.initial_design not in ("sobol", "uniform"):
             raise ValueError(f"initial_design must be 'sobol' or 'uniform', got {self.initial_design!r}.")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ValueError(f"seed must be a whole number >= 0, got {self.seed!r}.")
-        if self.noise is not None and not (math.isfinite(self.noise) and self.noise >= 0):
+        if self.noise is not None and not _is_deviation(self.noise):
             raise ValueError(
-                f"noise must be a standard deviation >= 0 in the units of the objective, got {self.noise}."
+                f"noise must be a standard deviation >= 0 in the units of the objective, got {self.noise!r}."
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,7 +78,13 @@ class Settings:
         return cls(**{**data, "acquisition": acquisition, "starts": starts, "budget": budget})
 
 
-def at_least_one(name: str, value: object) -> None:
-    """Refuse what is not a whole number >= 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
+def _is_deviation(value: object) -> bool:
+    return isinstance(value, numbers.Real) and math.isfinite(value) and float(value) >= 0
+
+
+def whole_number(name: str, value: Any, least: int = 1) -> int:
+    """The value as a Python integer; refuse what is not a whole number from `least` on."""
+    whole = not isinstance(value, bool) and isinstance(value, numbers.Integral)
+    if whole and int(value) >= least:
+        return int(value)
+    raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.")

@@ -14,7 +14,7 @@ from compbo.cli.command import Command
 from compbo.cli.console import INTERRUPTED, RUN_FAILED, CommandError, check_folder, say, show_result
 from compbo.cli.objective import load_objective
 from compbo.run import maximize, minimize
-from compbo.run.loop import RunError, RunInterrupted
+from compbo.run.loop import RunError, RunInterrupted, TooManyFailuresError
 from compbo.space import Space
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def carry_out(request: Request) -> None:
             kept = _keep(request, storage, interrupt.result)
             raise CommandError(f"Interrupted. {kept}", INTERRUPTED) from interrupt
         except RunError as error:
-            raise CommandError(f"{error} {_keep(request, storage, error.result)}") from error
+            higher = " with a higher --max-failures" if isinstance(error, TooManyFailuresError) else ""
+            raise CommandError(f"{str(error).rstrip('.')}. {_keep(request, storage, error.result, higher)}") from error
     show_result(result)
     if request.report is not None:
         result.report(request.report, title=request.objective or request.command or "compbo run")
@@ -117,7 +118,7 @@ def _evaluation(request: Request, space: Space) -> Iterator[tuple[Any, dict[str,
         executor.shutdown(cancel_futures=True)
 
 
-def _keep(request: Request, storage: Any, result: Result) -> str:
+def _keep(request: Request, storage: Any, result: Result, how: str = "") -> str:
     """Say where the run is and how to resume it; without a storage, save it first."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]]
     done = sum(record.state != "RUNNING" for record in result.records)
@@ -131,7 +132,8 @@ def _keep(request: Request, storage: Any, result: Result) -> str:
         copy_run(storage, request.study_name, path)
         place = str(path)
         words += ["--storage", place]
-    return f"{done} of {request.evaluations} evaluations are saved in {place}. Resume with:\n{shlex.join(words)}"
+    saved = f"{done} of {request.evaluations} evaluations are saved in {place}."
+    return f"{saved} Resume{how or ' with'}:\n{shlex.join(words)}"
 
 
 def _rescue_files() -> Iterator[Path]:

@@ -111,6 +111,8 @@ def _run(
 ) -> Result:
     if not callable(objective):
         raise ValueError(f"The objective must be a function of one dictionary, got {type(objective).__name__}.")
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be a function of the optimizer, got {type(callback).__name__}.")
     _check_names(direction, settings)
     plan = Plan(**how)
     if plan.asynchronous and plan.workers is not None and batch_size not in (None, plan.workers):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from compbo.history import COMPLETE, FAIL, RUNNING, Record, to_frame
 from compbo.run.executors import BrokenWorkersError, Foreign, InProcess, Workers
+from compbo.settings import whole_number
 
 if TYPE_CHECKING:
     import os
@@ -107,11 +108,11 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be carried out, before anything is evaluated."""
-        _whole("evaluations", self.evaluations, 1)
+        object.__setattr__(self, "evaluations", whole_number("evaluations", self.evaluations))
         if self.workers is not None:
-            _whole("workers", self.workers, 1)
+            object.__setattr__(self, "workers", whole_number("workers", self.workers))
         if self.max_failures is not None:
-            _whole("max_failures", self.max_failures, 0)
+            object.__setattr__(self, "max_failures", whole_number("max_failures", self.max_failures, 0))
         if self.executor is not None and self.workers is not None:
             raise ValueError("Pass executor or workers, not both: workers makes a process pool of its own.")
         if self.executor is not None and not isinstance(self.executor, Executor):
@@ -133,11 +134,6 @@ class Plan:
         if self.workers is not None:
             return Workers(objective, self.workers, self.timeout)
         return InProcess(objective)
-
-
-def _whole(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.")
 
 
 class Run:

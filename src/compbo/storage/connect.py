@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
     from optuna.storages import BaseStorage
@@ -34,6 +34,8 @@ def connect(storage: str | os.PathLike[str] | BaseStorage | None, *, existing: b
 
     if storage is None or isinstance(storage, BaseStorage):
         return get_storage(storage)
+    if not isinstance(storage, (str, os.PathLike)):
+        raise ValueError(f"storage must be a URL, a file name or an Optuna storage, got {type(storage).__name__}.")
     text = str(storage)
     path = _sqlite_file(text) if "://" in text else Path(text)
     if path is not None and existing and not path.is_file():

@@ -1,4 +1,7 @@
-"""Run cells in processes of their own, from here or from a Dask worker: the other end of `worker.py`."""
+"""Run cells in processes of their own, from here or from a Dask worker: the other end of `worker.py`.
+
+Nothing heavy is imported here, so that a Dask worker stays small; cells travel as their definitions.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ import threading
 from contextlib import suppress
 from typing import IO
 
-from compbo.study.cell import Cell, cell_from_json
 from compbo.study.environment import thread_environment
 from compbo.study.worker import Limits, encode_request, read_frame, write_frame
 
@@ -29,27 +31,25 @@ class Launcher:
         self._busy = threading.Lock()  # held while a cell runs
         self._closed = False
 
-    def run(self, cell: Cell) -> bytes:
-        """The row of the cell as a Parquet file, whatever happens to the cell."""
+    def run(self, definition: str) -> bytes:
+        """The row of the cell of that definition as a Parquet file, whatever happens to the cell."""
         for _ in range(ATTEMPTS):
             with self._busy:
-                answer = None if self._closed else self._attempt(cell)
+                answer = None if self._closed else self._attempt(definition)
             if self._closed:
                 raise LauncherClosedError("closed while a cell was running")
             if answer is not None:
                 return answer
-        from compbo.study import experiment, schema
+        return _lost(definition)
 
-        return schema.to_bytes(experiment.lost_row(cell, f"the worker process died {ATTEMPTS} times under this cell"))
-
-    def _attempt(self, cell: Cell) -> bytes | None:
+    def _attempt(self, definition: str) -> bytes | None:
         """The answer, or None if the worker process died."""
         if self._process is None or self._process.poll() is not None:
             self._reap()
             self._process = self._start()
         requests, answers = _pipes(self._process)
         try:
-            write_frame(requests, encode_request(cell, self._limits))
+            write_frame(requests, encode_request(definition, self._limits))
             answer = read_frame(answers)
         except BrokenPipeError:
             answer = None
@@ -100,6 +100,14 @@ class Launcher:
         self._reap()
 
 
+def _lost(definition: str) -> bytes:
+    from compbo.study import experiment, schema
+    from compbo.study.cell import cell_from_json
+
+    reason = f"the worker process died {ATTEMPTS} times under this cell"
+    return schema.to_bytes(experiment.lost_row(cell_from_json(definition), reason))
+
+
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("the worker process was started without pipes")
@@ -118,4 +126,4 @@ def run_remote(definition: str, threads: int, seconds: float | None, memory: int
             old.close()
         _of_this_thread.launcher, _of_this_thread.limits = Launcher(limits), limits
     launcher: Launcher = _of_this_thread.launcher
-    return launcher.run(cell_from_json(definition))
+    return launcher.run(definition)

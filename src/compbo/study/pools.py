@@ -73,7 +73,7 @@ class LocalPool:
     def _work(self, launcher: Launcher) -> None:
         while (cell := self._todo.get()) is not None:
             try:
-                self._finished.put(Finished(cell, launcher.run(cell)))
+                self._finished.put(Finished(cell, launcher.run(cell.definition)))
             except LauncherClosedError:
                 return
             except Exception as error:  # handed to the driver, which raises it

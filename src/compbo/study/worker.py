@@ -84,9 +84,9 @@ def read_frame(stream: IO[bytes]) -> bytes | None:
     return data if len(data) == length else None
 
 
-def encode_request(cell: Cell, limits: Limits) -> bytes:
+def encode_request(definition: str, limits: Limits) -> bytes:
     """A cell and its limits for the worker process."""
-    return json.dumps({"cell": cell.definition, "limits": asdict(limits)}).encode()
+    return json.dumps({"cell": definition, "limits": asdict(limits)}).encode()
 
 
 def serve() -> None:

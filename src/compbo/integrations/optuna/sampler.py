@@ -143,7 +143,7 @@ class CompBOSampler(BaseSampler):
     ) -> Any:
         """A value for a parameter that is not, or not yet, part of the common space."""
         self._check(study)
-        if self._warn_independent_sampling and study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+        if self._warn_independent_sampling and _could_have_known(study, trial):
             self._warn_independent_sampling = False
             logger.warning(
                 "Parameter %r of trial %d is drawn on its own, outside the model: only parameters that every completed "
@@ -181,6 +181,13 @@ def _is_taken(point: dict[str, Any], number: int, history: History) -> bool:
     """Whether an earlier trial evaluates, or any trial has evaluated, just this point."""
     earlier = [other for n, other in history.pending.items() if n < number]
     return point in earlier or any(point == evaluation.params for evaluation in history.evaluations)
+
+
+def _could_have_known(study: Study, trial: FrozenTrial) -> bool:
+    """Whether some trial was complete when this one began, so that there was a common space to begin with."""
+    ends = [t.datetime_complete for t in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))]
+    start = trial.datetime_start
+    return start is not None and any(end is not None and end <= start for end in ends)
 
 
 def _can_be_modelled(name: str, distribution: BaseDistribution) -> bool:
