@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -17,7 +18,8 @@ from compbo.study.experiment import initial_design
 from compbo.study.grid import Filter, expand_optimisers, load_grid, parse_grid, preset_names
 from compbo.study.methods import KINDS, optimiser_group, optimiser_names
 from compbo.study.tasks import get_task
-from study_helpers import TINY, cell, compbo_cell
+from compbo.surrogate.priors import get_priors
+from study_helpers import ROOT, TINY, cell, compbo_cell
 
 
 def test_the_hash_is_that_of_the_canonical_definition() -> None:
@@ -64,7 +66,7 @@ def test_everything_that_determines_a_cell_is_in_the_hash() -> None:
         replace(one, batch=3),
         replace(one, steps=3),
         replace(one, initial=4),
-        replace(one, surrogate=Surrogate(priors="dimension_scaled")),
+        replace(one, surrogate=Surrogate(priors="dimension-scaled")),
         replace(one, surrogate=Surrogate(noise="learned")),
         replace(one, inner=replace(TINY, restarts=3)),
         replace(one, method=maximizer_method("CAdam", "ei")),
@@ -179,6 +181,15 @@ def test_a_grid_from_toml() -> None:
     assert len(parse_grid("mine", TOML).with_seeds(range(3)).cells()) == 2 * 3 * 2
 
 
+def test_the_grid_of_the_documents_is_one() -> None:
+    text = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    cells = parse_grid("documents", example.replace(', "mypackage.tasks:furnace"', "")).cells()
+    assert {one.task for one in cells} >= {"levy-20-shifted", "rf-boston-mse", "levy-40-shifted"}
+    assert {one.surrogate.priors for one in cells if one.surrogate} == {"paper", "dimension-scaled"}
+    assert all(get_priors(one.surrogate.priors, one.dimension) for one in cells if one.surrogate)
+
+
 def test_noise_of_the_surrogate_follows_the_task() -> None:
     text = '[[block]]\ntasks = ["levy-2", "levy-2-noise0.1", "rf-iris-acc"]\noptimisers = ["RS"]\nacquisitions = ["ei"]'
     noises = [one.surrogate.noise for one in parse_grid("g", text).cells() if one.surrogate]
@@ -194,6 +205,7 @@ def test_noise_of_the_surrogate_follows_the_task() -> None:
         (("batch = 2", "bach = 2"), "unknown key bach"),
         (('"2d"', '"d2"'), "initial must be a whole number or points per dimension"),
         (("restarts", "restart"), "restart"),
+        (("seeds = [0, 7]", 'priors = "papper"'), "prior set 'papper' is unknown"),
         (("[[block]]", "[[blok]]"), "unknown key blok"),
         (("[defaults]", "[defaults"), "not valid TOML"),
         (('acquisitions = ["EI"]', ""), "CAdam maximises an acquisition function"),

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from compbo.cli import app
 from compbo.study import schema
-from compbo.study.cli import app
 from compbo.study.experiment import identity, run_cell
 from compbo.study.grid import load_grid
 from compbo.study.store import Store
@@ -19,7 +19,7 @@ from study_helpers import cell, study_output
 
 
 def command(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, list(arguments))
+    result = CliRunner().invoke(app, ["study", *arguments])
     assert result.exit_code == code, result.output
     return result
 

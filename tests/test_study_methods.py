@@ -48,7 +48,7 @@ def test_methods_are_reproducible_and_follow_their_seed(kind: str) -> None:
     assert history(other(kind, seed=1), 1).points[6:] != first.points[6:8]
 
 
-@pytest.mark.parametrize("kind", ["optuna-gp", "optuna-tpe", "pycma", "thompson-decoupled"])
+@pytest.mark.parametrize("kind", ["optuna-tpe", "pycma", "thompson-decoupled"])
 def test_methods_learn_something(kind: str) -> None:
     """After 60 evaluations they are better than random search after as many, in at least two of three runs."""
     wins = 0

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 import torch
+from distributed import KilledWorker
 
 from compbo.numerics import threads_for
 from compbo.study import schema
 from compbo.study.cell import Cell, MethodSpec
 from compbo.study.experiment import run_cell
 from compbo.study.grid import load_grid
-from compbo.study.launcher import Launcher
+from compbo.study.launcher import Launcher, LauncherClosedError
 from compbo.study.methods import KINDS
-from compbo.study.pools import LocalPool, Pool
+from compbo.study.pools import Finished, LocalPool, Pool, PoolError
 from compbo.study.run import pool_maker, run_study
 from compbo.study.status import study_status
 from compbo.study.store import Store, load
@@ -148,19 +154,64 @@ def test_time_and_memory_limits_and_threads(tmp_path: Path) -> None:
     assert store.row(fine.hash)["threads"] == 2
 
 
-def test_a_dead_worker_process_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_worker_process_is_replaced(tmp_path: Path, pool: LentPool) -> None:
+    cells = [cell(seed=seed) for seed in range(6)]
+    first = run(cells, tmp_path / "first", pool)
+    workers = [child for child in psutil.Process().children() if "compbo.study.worker" in child.cmdline()]
+    assert len(workers) == 2
+    workers[0].kill()
+    second = run(cells, tmp_path / "second", pool)
+    assert determined_table(first.folder) == determined_table(second.folder)
+    assert all(known.status == "done" for known in study_status(second).done)
+
+
+def test_closing_a_launcher_ends_its_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     mark = uuid.uuid4().hex
     monkeypatch.setenv("COMPBO_TEST_MARK", mark)
     launcher = Launcher(Limits())
-    try:
-        first = launcher.run(cell())
-        (worker,) = marked_processes(mark)
-        worker.kill()
-        second = launcher.run(cell())
-    finally:
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(launcher.run, own("sleeper").definition)
+        wait_for(lambda: len(marked_processes(mark)) == 2, "the process of the cell")
         launcher.close()
-    assert determined(schema.from_bytes(first)) == determined(schema.from_bytes(second))
+        with pytest.raises(LauncherClosedError):
+            running.result()
     wait_for(lambda: not marked_processes(mark), "the end of all processes")
+    with pytest.raises(LauncherClosedError):
+        launcher.run(cell().definition)
+
+
+class Broken:
+    """A pool on which nothing runs."""
+
+    slots = window = 1
+
+    def __init__(self, error: BaseException) -> None:
+        self._error, self._cell = error, cell()
+
+    def submit(self, one: Cell) -> None:
+        self._cell = one
+
+    def wait(self, seconds: float) -> Finished:
+        return Finished(self._cell, None, self._error)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def test_a_cell_that_no_worker_survives_has_failed_other_trouble_ends_the_run(tmp_path: Path) -> None:
+    store, one = Store(tmp_path), cell()
+    with pytest.raises(PoolError, match="The workers cannot run cells: ModuleNotFoundError: No module named 'compbo'"):
+        run_study([one], store, lambda: Broken(ModuleNotFoundError("No module named 'compbo'")))
+    assert stored(tmp_path) == set()
+    gone = KilledWorker("task", SimpleNamespace(address="tcp://gone:1"), 3)  # type: ignore[arg-type]
+    assert run_study([one], store, lambda: Broken(gone)) == (1, 1, 0)
+    assert "Dask gave up" in store.row(one.hash)["error"]
+
+
+def test_what_a_dask_worker_imports_is_light() -> None:
+    code = "import sys, compbo.study.launcher; print([m for m in ('torch', 'pyarrow', 'scipy') if m in sys.modules])"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
 
 
 @pytest.mark.parametrize("limits", [{"threads": 0}, {"seconds": 0.0}, {"memory": -1}])
@@ -182,13 +233,13 @@ def test_running_a_cell_leaves_torch_as_it_was() -> None:
 def test_interrupt_then_kill_then_the_same_command(tmp_path: Path, pool: LentPool) -> None:
     mark = uuid.uuid4().hex
     results = tmp_path / "stopped"
-    optimisers = ("RS", "CAdam", "CAdam-ME", "NASA")
+    optimisers = ("RS", "CAdam", "NASA")
     keep = [word for name in optimisers for word in ("--optimiser", name)]
     arguments = ("run", "--preset", "smoke", *keep, "--workers", "1", "--results", str(results))
     cells = [one for one in load_grid("smoke").cells() if one.method.optimiser in optimisers]
 
     with study(*arguments, env={"COMPBO_TEST_MARK": mark}) as driver:
-        wait_for(lambda: len(stored(results)) >= 2, "two cells", driver)
+        wait_for(lambda: stored(results), "a cell", driver)
         driver.send_signal(signal.SIGINT)
         _, err = driver.communicate(timeout=240)
     assert driver.returncode == 130
@@ -200,12 +251,12 @@ def test_interrupt_then_kill_then_the_same_command(tmp_path: Path, pool: LentPoo
     assert (len(found.done), found.total, found.owner) == (first, len(cells), None)
 
     with study(*arguments, env={"COMPBO_TEST_MARK": mark}) as driver:
-        wait_for(lambda: len(stored(results)) >= first + 3, "three cells more", driver)
+        wait_for(lambda: len(stored(results)) >= first + 2, "two cells more", driver)
         assert str(driver.pid) in (Store(results).owner() or "")
         driver.kill()
     wait_for(lambda: not marked_processes(mark), "the end of the killed driver's processes")
     before = {path: path.stat().st_mtime_ns for path in (results / "cells").rglob("*.parquet")}
-    assert first + 3 <= len(before) < len(cells)
+    assert first + 2 <= len(before) < len(cells)
 
     _, err = study_output(*arguments)
     assert f"{len(before)} were there, {len(cells) - len(before)} have run." in err

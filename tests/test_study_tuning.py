@@ -65,24 +65,20 @@ GRID = [
 ]
 
 
-def test_every_problem_gets_its_configurations(tmp_path: Path) -> None:
+def test_a_problem_gets_its_33_configurations(tmp_path: Path) -> None:
     store, pool = Store(tmp_path), FakePool()
-    done = tune_study(GRID, store, maker(pool), show=False)
-    assert (done.problems, done.run, done.failed) == (2, 2 * CONFIGURATIONS, 0)
-    assert len({one.hash for one in pool.run}) == 2 * CONFIGURATIONS
+    done = tune_study([*GRID[:2], *GRID[3:]], store, maker(pool), show=False)
+    assert (done.problems, done.run, done.failed) == (1, CONFIGURATIONS, 0)
+    assert len({one.hash for one in pool.run}) == 33
     assert {one.seed for one in pool.run} == {0}  # the first seed of the grid
     domain = Space(CATALOGUE["SCGA"].domain)
     for one in pool.run:
         domain.validate({name: value for name, value in one.method.hyperparameters if name in domain.names})
-    entries = json.loads(done.path.read_text())["entries"]
-    assert {(entry["task"], entry["acquisition"], entry["maximizer"]) for entry in entries} == {
-        ("ackley-4", "ei", "SCGA"),
-        ("ackley-4", "ucb", "SCGA"),
-    }
-    for entry in entries:
-        assert entry["configurations"] == 33
-        assert entry["held_out"] is False
-        assert abs(math.log10(entry["hyperparameters"]["lr"]) + 2.0) < 0.1  # it found the minimum
+    (entry,) = json.loads(done.path.read_text())["entries"]
+    assert (entry["task"], entry["acquisition"], entry["maximizer"]) == ("ackley-4", "ei", "SCGA")
+    assert entry["configurations"] == 33
+    assert entry["held_out"] is False
+    assert abs(math.log10(entry["hyperparameters"]["lr"]) + 2.0) < 0.1  # it found the minimum
 
 
 def test_an_interrupted_tuning_goes_on_and_ends_the_same(tmp_path: Path) -> None:

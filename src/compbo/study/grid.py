@@ -19,6 +19,8 @@ from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.study.cell import Cell, Inner, MethodSpec, Surrogate, maximizer_method
 from compbo.study.methods import KINDS, MAXIMIZER, optimiser_group, optimiser_names
 from compbo.study.tasks import FAMILIES, get_task, list_tasks
+from compbo.surrogate.kernels import get_kernel
+from compbo.surrogate.priors import get_priors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -205,6 +207,8 @@ def _block(table: Mapping[str, Any]) -> Block:
     table["optimisers"] = expand_optimisers(table.get("optimisers", ()))
     if not table["optimisers"]:
         raise ValueError("a block needs `optimisers`.")
+    get_priors(table.get("priors", Block.priors), 1)
+    get_kernel(table.get("kernel", Block.kernel))
     if "inner" in table:
         table["inner"] = Inner(**table["inner"])
     return Block(tasks=expand_tasks(tasks), **table)
