@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -130,6 +131,78 @@ class BiasedToy(Toy):
 
     def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
         return (1 - self.c * zeta) / zeta.shape[-1]
+
+
+class RidgeToy(Toy):
+    """Two points and a maximum whose winner matters: f(v) = mean_k max_j (m_j(x) + s(x_j) z_jk).
+
+    m_0 = 1 - |x_0 - near|^2 and m_1 = 0.9 - |x_1 - near|^2 - |x_0 - far|^2 disagree about x_0, and s(x_j) = spread +
+    slope mean(x_j) draws a point up only in the columns that it wins, those with a large z.
+    """
+
+    near, far = 0.35, 0.55
+
+    def mean(self, x: Tensor) -> Tensor:
+        first, second = x[:, :1], x[:, 1:]
+        alone = 1 - ((first - self.near) ** 2).sum(-1, keepdim=True)
+        coupled = 0.9 - ((second - self.near) ** 2 + (first - self.far) ** 2).sum(-1, keepdim=True)
+        return torch.cat([alone, coupled], dim=1)
+
+    def deviation(self, x: Tensor) -> Tensor:
+        return self.spread + self.slope * x.mean(-1, keepdim=True)
+
+    def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
+        point = x if gradient_rows is None else x[:gradient_rows]
+
+        def pullback(c: Tensor) -> Tensor:
+            total = c.sum(-1, keepdim=True)
+            gradient = (c * draw.z).sum(-1, keepdim=True) * self.slope / x.shape[-1] - 2 * total * (point - self.near)
+            gradient[:, :1] -= 2 * total[:, 1:] * (point[:, :1] - self.far)
+            return gradient
+
+        return Inner(self.mean(x) + self.deviation(x) * draw.z, pullback, torch.zeros(len(x)) > 0, 0.0)
+
+    def expected(self, x: Tensor) -> Tensor:
+        """E_z[f], the expected maximum of two independent normals (Clark, 1961)."""
+        mean, deviation = self.mean(x)[..., 0], self.deviation(x)[..., 0]
+        apart = torch.linalg.vector_norm(deviation, dim=-1)
+        lead = (mean[:, 0] - mean[:, 1]) / apart
+        first, second = torch.special.ndtr(lead), torch.special.ndtr(-lead)
+        return mean[:, 0] * first + mean[:, 1] * second + apart * torch.exp(-(lead**2) / 2) / math.sqrt(2 * math.pi)
+
+    def of_expectation(self, x: Tensor) -> Tensor:
+        """f(E_z[v]) = max_j m_j, best with value 1 at x_0 = near."""
+        return self.mean(x).amax(-2)[:, 0]
+
+
+class HeavyPoolToy(LogToy):
+    """f(v) = log mean_k min_j v_jk over a pool, v_jk = a_k (1 - (x_j - t_jk)^2), concave in x.
+
+    Columns that weigh more (a_k = exp(1.5 y_k)) want larger x (t_jk = 0.4 + 0.15 y_k + 0.1 y_jk). Who divides by the
+    mean of the few drawn columns takes weight from just these, and ends too low.
+    """
+
+    def start(self, generator: Generator) -> None:
+        super().start(generator)
+        y = torch.randn(self.q + 1, self.pool_size, dtype=DTYPE, generator=seeded(1))
+        self.weight, self.target = torch.exp(1.5 * y[0]), 0.4 + 0.15 * y[0] + 0.1 * y[1:]
+
+    def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
+        point = x if gradient_rows is None else x[:gradient_rows]
+        weight, target = self.weight[draw.columns], self.target[:, draw.columns]
+
+        def pullback(c: Tensor) -> Tensor:
+            return (-2 * c * weight * (point - target)).sum(-1, keepdim=True)
+
+        return Inner(weight * (1 - (x - target) ** 2), pullback, torch.zeros(len(x)) > 0, 0.0)
+
+    def column(self, v: Tensor) -> Tensor:
+        return v.amin(-2)
+
+    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+        mean = self.column(zeta).mean(-1) if level is None else level
+        lowest = torch.nn.functional.one_hot(zeta.argmin(-2), zeta.shape[-2]).movedim(-1, -2)
+        return lowest / (zeta.shape[-1] * mean[:, None, None])
 
 
 def starts(restarts: int, q: int, d: int, seed: int = 0) -> Tensor:
