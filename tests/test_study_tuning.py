@@ -17,7 +17,8 @@ from compbo.study.cell import Cell
 from compbo.study.experiment import identity
 from compbo.study.pools import Finished
 from compbo.study.store import Store
-from compbo.study.tuning import CONFIGURATIONS, apply_tuned, held_out_tasks, tune_study
+from compbo.study.tuned import apply_tuned
+from compbo.study.tuning import CONFIGURATIONS, held_out_tasks, tune_study
 from study_helpers import cell, compbo_cell
 
 

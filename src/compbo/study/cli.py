@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from compbo.cli.console import INTERRUPTED, CommandError, out, readable, say
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -26,6 +24,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+# After `app`: importing compbo.cli attaches it to the main command.
+from compbo.cli.console import INTERRUPTED, CommandError, out, readable, say  # noqa: E402
 
 GRID, KEEP, WHERE = "Which cells", "What to keep of them", "Where they run"  # panels of the help
 FAILURES_SHOWN = 20
@@ -162,7 +163,7 @@ def run(
 ) -> None:
     """Run the cells that are not in the results folder yet. The same command goes on after any interruption."""
     from compbo.study.store import Store
-    from compbo.study.tuning import apply_tuned
+    from compbo.study.tuned import apply_tuned
 
     cells = _cells(
         preset, grid, repeat, task=task, dimension=dimension, acquisition=acquisition, optimiser=optimiser, seed=seed

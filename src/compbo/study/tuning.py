@@ -7,8 +7,6 @@ out: a configuration is judged on other tasks than the one it will be used for (
 
 from __future__ import annotations
 
-import json
-import logging
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +22,7 @@ from compbo.study.scores import SMALLEST_REGRET, normalised_regret
 from compbo.study.tasks import get_task, list_tasks
 from compbo.study.tasks.synthetic import FUNCTIONS, SyntheticTask, parse_synthetic
 from compbo.study.tasks.tuning import TuningTask, parse_tuning
+from compbo.study.tuned import Key, load_history, save_history, write_tuned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,10 +33,7 @@ if TYPE_CHECKING:
     from compbo.study.pools import Pool
     from compbo.study.store import Store
 
-log = logging.getLogger(__name__)
-
 CONFIGURATIONS = 33  # of the paper
-TUNED = "tuned.json"
 HELD_OUT_SEED = 10_000  # seeds of held-out runs begin here, away from those that are reported
 
 
@@ -65,14 +61,6 @@ def _fits(function: str, dimension: int) -> bool:
 
 def _is_sibling(task: TuningTask, other: TuningTask) -> bool:
     return (task.model, task.metric) == (other.model, other.metric) and task.data != other.data
-
-
-class Key(NamedTuple):
-    """What is tuned for what."""
-
-    task: str
-    acquisition: str
-    maximizer: str
 
 
 class Problem:
@@ -186,7 +174,7 @@ class TuningSource:
         self._stored.add(cell.hash)
         for problem in self._by_cell.pop(cell.hash, []):
             if problem.tell(cell.hash, row):
-                save_history(self._store, problem)
+                save_history(self._store, problem.key, problem.judges, problem.history)
                 self._idle.append(problem)
 
     def ahead(self) -> Iterable[Cell]:
@@ -219,79 +207,19 @@ def _moved(cell: Cell, spec: str) -> Cell:
     return replace(cell, task=spec, dimension=dimension, initial=initial, seed=HELD_OUT_SEED + cell.seed)
 
 
-# -- what is kept of it ----------------------------------------------------------------------------------------------
-
-
-def _history_name(key: Key, judges: Sequence[Cell]) -> str:
-    """A file per problem and way of judging it."""
-    digest = derive_seed(0, "history", *key, *(cell.with_hyperparameters({}).hash for cell in judges))
-    return f"tuning/{key.maximizer}-{key.acquisition}-{digest:016x}.json"
-
-
-def save_history(store: Store, problem: Problem) -> None:
-    """Keep the configurations that were judged, so that a resumed tuning need not ask for them again."""
-    store.write_json(
-        _history_name(problem.key, problem.judges), {"key": problem.key._asdict(), "history": problem.history}
-    )
-
-
-def load_history(store: Store, key: Key, judges: Sequence[Cell]) -> list[dict[str, Any]]:
-    """What was judged earlier; nothing if the file is missing or unreadable (it is then asked for again)."""
-    path = store.folder / _history_name(key, judges)
-    try:
-        history: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["history"]
-    except FileNotFoundError:
-        return []
-    except (ValueError, KeyError) as error:
-        log.warning("%s is unreadable (%s); its configurations are worked out again from the cells", path, error)
-        return []
-    return history
-
-
-def write_tuned(store: Store, problems: Iterable[Problem], *, held_out: bool) -> Path:
-    """results/tuned.json: the best configuration of every problem, with those of earlier calls."""
-    entries = {Key(*(entry[name] for name in Key._fields)): entry for entry in _read_entries(store)}
-    for problem in problems:
-        best = problem.best()
-        if best is not None:
-            entries[problem.key] = {
-                **problem.key._asdict(),
-                "hyperparameters": best["hyperparameters"],
-                "objective": best["objective"],
-                "configurations": len(problem.history),
-                "held_out": held_out,
-                "judged_on": sorted({cell.task for cell in problem.judges}),
-            }
-    return store.write_json(TUNED, {"format": 1, "entries": list(entries.values())})
-
-
-def _read_entries(store: Store) -> list[dict[str, Any]]:
-    path = store.folder / TUNED
-    if not path.exists():
-        return []
-    entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["entries"]
-    return entries
-
-
-def apply_tuned(cells: Sequence[Cell], store: Store) -> list[Cell]:
-    """The cells with the tuned hyperparameters; those with nothing to tune stay as they are."""
-    tuned = {Key(*(e[name] for name in Key._fields)): e["hyperparameters"] for e in _read_entries(store)}
-    changed, missing = [], []
-    for cell in cells:
-        key = Key(cell.task, cell.method.acquisition, cell.method.maximizer)
-        if not cell.method.maximizer or not get_entry(cell.method.maximizer).domain:
-            changed.append(cell)
-        elif key in tuned:
-            changed.append(cell.with_hyperparameters(tuned[key]))
-        else:
-            missing.append(cell)
-    if missing:
-        raise ValueError(
-            f"{store.folder / TUNED} has nothing for {missing[0].name}"
-            + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
-            + "; run `compbo study tune` with the same grid first."
-        )
-    return changed
+def _entry(problem: Problem, held_out: bool) -> dict[str, Any] | None:
+    """What is written down of a tuned problem; None if all its configurations failed."""
+    best = problem.best()
+    if best is None:
+        return None
+    return {
+        **problem.key._asdict(),
+        "hyperparameters": best["hyperparameters"],
+        "objective": best["objective"],
+        "configurations": len(problem.history),
+        "held_out": held_out,
+        "judged_on": sorted({cell.task for cell in problem.judges}),
+    }
 
 
 class Tuned(NamedTuple):
@@ -320,5 +248,5 @@ def tune_study(
         if not problems:
             raise ValueError("None of these cells has a maximizer with hyperparameters to tune.")
         run, failed = drive(TuningSource(problems, store), store, make_pool, survey, show=show)
-        path = write_tuned(store, problems, held_out=held_out)
+        path = write_tuned(store, [_entry(problem, held_out) for problem in problems])
     return Tuned(len(problems), run, failed, path)
