@@ -16,7 +16,9 @@ import psutil
 import pytest
 import torch
 from distributed import KilledWorker
+from typer.testing import CliRunner
 
+from compbo.cli import app
 from compbo.numerics import threads_for
 from compbo.study import schema
 from compbo.study.cell import Cell, MethodSpec
@@ -267,8 +269,8 @@ def test_interrupt_then_kill_then_the_same_command(tmp_path: Path, pool: LentPoo
 
 
 def test_a_second_driver_is_refused_by_the_command(tmp_path: Path) -> None:
-    results = str(tmp_path / "r")
-    with Store(results).writing():
-        _, err = study_output("run", "--preset", "smoke", "--results", results, code=1)
-    assert f"is in use by process {os.getpid()}" in " ".join(err.split())
-    assert "Traceback" not in err
+    with Store(tmp_path).writing():
+        second = CliRunner().invoke(app, ["study", "run", "--preset", "smoke", "--results", str(tmp_path)])
+    assert second.exit_code == 1
+    assert f"is in use by process {os.getpid()} on " in " ".join(second.output.split())
+    assert stored(tmp_path) == set()
