@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import optuna
 import pytest
@@ -12,6 +12,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial
 
 from compbo.integrations.optuna import CompBOSampler, telemetry
+from compbo.integrations.optuna.claims import holds
 from compbo.integrations.optuna.history import History, Plan, Reader, publish
 from compbo.integrations.optuna.planning import decide
 from compbo.optimizer import Evaluation, Optimizer
@@ -339,3 +340,53 @@ class TestDecisions:
         decide(8, 4, self.look(undecided={5, 6, 7}, pending={4: {"x": 9.0}}), counter)
         assert [count for _, count in counter.asks] == [3, 4]
         assert len(counter.asks[1][0]) == 4
+
+
+class TestClaims:
+    """Whose point it is, in every order of events; trial 5 has claimed x = 1."""
+
+    point: ClassVar[dict[str, float]] = {"x": 1.0}
+
+    def settled(self, *histories: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[bool, int]:
+        naps: list[float] = []
+        monkeypatch.setattr("compbo.integrations.optuna.claims.time.sleep", naps.append)
+        views = iter(histories)
+        last: dict[str, Any] = {}
+
+        def look() -> History:
+            last.update(next(views, last))
+            return History(**last)
+
+        return holds(self.point, 5, look), len(naps)
+
+    def test_nobody_else(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.settled({"pending": {4: {"x": 2.0}, 6: {"x": 3.0}}}, monkeypatch=monkeypatch) == (True, 0)
+
+    def test_an_earlier_trial_wins(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.settled({"pending": {4: self.point}}, monkeypatch=monkeypatch) == (False, 0)
+
+    def test_a_final_claim_wins(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        view = {"pending": {6: self.point}, "final": {6}}
+        assert self.settled(view, monkeypatch=monkeypatch) == (False, 0)
+
+    def test_a_finished_trial_wins(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        view = {"evaluations": [Evaluation(self.point, 1.0)]}
+        assert self.settled(view, monkeypatch=monkeypatch) == (False, 0)
+
+    def test_a_later_trial_that_saw_us_gives_way(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        views = [{"pending": {6: self.point}}, {"pending": {6: {"x": 9.0}}}]
+        assert self.settled(*views, monkeypatch=monkeypatch) == (True, 1)
+
+    def test_a_later_trial_that_did_not_see_us_wins(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        views = [{"pending": {6: self.point}}, {"pending": {6: self.point}, "final": {6}}]
+        assert self.settled(*views, monkeypatch=monkeypatch) == (False, 1)
+
+    def test_a_later_trial_that_died_is_not_waited_for_for_ever(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        held, naps = self.settled({"pending": {6: self.point}}, monkeypatch=monkeypatch)
+        assert held
+        assert 50 < naps < 500
+
+    def test_a_space_that_is_used_up_does_not_stop_the_study(self) -> None:
+        study = optuna.create_study(sampler=cheap(n_startup_trials=2))
+        study.optimize(lambda trial: trial.suggest_int("x", 0, 3), n_trials=7)
+        assert {trial.params["x"] for trial in study.trials} == {0, 1, 2, 3}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 POINT, PLAN = "compbo:point", "compbo:plan"
+FINAL = "compbo:final"  # the point will not change any more
 FIXED = "fixed_params"  # Optuna's: the parameters of an enqueued trial
 CONSTRAINTS = "constraints"  # Optuna's: a list, or one attribute "constraints:<key>" per constraint from version 5 on
 
@@ -64,6 +65,7 @@ class History:
 
     evaluations: list[Evaluation] = field(default_factory=list)
     pending: dict[int, Point] = field(default_factory=dict)  # by trial number
+    final: set[int] = field(default_factory=set)  # those of them whose point will not change any more
     undecided: set[int] = field(default_factory=set)  # running, and nobody knows yet what they will evaluate
     plans: list[Plan] = field(default_factory=list)
 
@@ -104,6 +106,8 @@ class Reader:
         point = self.point(known)
         if point is not None:
             history.pending[trial.number] = point
+            if trial.system_attrs.get(FINAL) or published is None:  # or it is not one of ours
+                history.final.add(trial.number)
         elif published is None and trial.state == TrialState.RUNNING:
             history.undecided.add(trial.number)
 

@@ -13,7 +13,8 @@ from optuna.search_space import intersection_search_space
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
 
-from compbo.integrations.optuna.history import CONSTRAINTS, PLAN, POINT, History, Reader, publish
+from compbo.integrations.optuna.claims import holds
+from compbo.integrations.optuna.history import CONSTRAINTS, FINAL, PLAN, POINT, History, Reader, publish
 from compbo.integrations.optuna.planning import decide, first_of_block
 from compbo.optimizer import Optimizer
 from compbo.propose import StartPolicy
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from compbo.acquisition.integrands import Acquisition
 
 logger = logging.getLogger(__name__)
+
+ATTEMPTS = 5  # to find a point that no other trial has; in a space that is used up there is none
 
 
 class CompBOSampler(BaseSampler):
@@ -129,11 +132,12 @@ class CompBOSampler(BaseSampler):
         if decision.plan is not None and len(decision.plan.points) > 1:
             publish(storage, trial_id, PLAN, {"anchor": decision.plan.anchor, "points": decision.plan.points})
         publish(storage, trial_id, POINT, decision.point)
-        if not settings.noise and _is_taken(decision.point, trial.number, look()):
-            # Another process decided for the same point from another view of the history. Both had published before
-            # they looked, so the later trial knows, and decides again with the other's point pending.
-            decision = decide(trial.number, 1, look, make_optimizer)
+        for _ in range(ATTEMPTS):
+            if settings.noise or holds(decision.point, trial.number, look):
+                break
+            decision = decide(trial.number, 1, look, make_optimizer)  # with the winner's point pending
             publish(storage, trial_id, POINT, decision.point)
+        storage.set_trial_system_attr(trial_id, FINAL, True)
         if decision.telemetry is not None:
             publish(storage, trial_id, ASK, {"telemetry": decision.telemetry.to_dict(), "rest": []})
         return dict(decision.point)
@@ -175,12 +179,6 @@ class CompBOSampler(BaseSampler):
     def _check(self, study: Study) -> None:
         if len(study.directions) != 1:
             raise ValueError(f"CompBOSampler optimises one objective; this study has {len(study.directions)}.")
-
-
-def _is_taken(point: dict[str, Any], number: int, history: History) -> bool:
-    """Whether an earlier trial evaluates, or any trial has evaluated, just this point."""
-    earlier = [other for n, other in history.pending.items() if n < number]
-    return point in earlier or any(point == evaluation.params for evaluation in history.evaluations)
 
 
 def _could_have_known(study: Study, trial: FrozenTrial) -> bool:

@@ -1,0 +1,39 @@
+"""No two trials evaluate the same point, whatever their processes saw of each other.
+
+Processes that decide at the same time may see different histories and arrive at the same point. So a trial first claims
+its point, then looks, and makes the claim final if it finds no rival:
+
+- a finished trial, a final claim, or the claim of an earlier trial with the same point wins: decide again;
+- the claim of a later trial that is not final is waited for. Either its process looked after we had claimed, and gives
+  way, or it looked before, and makes its claim final; then we give way.
+
+A rival that does neither for a while is dead, and will not evaluate the point.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compbo.integrations.optuna.history import History, Point
+
+LOOKS = 150
+PAUSE = 0.02  # seconds between two looks
+
+
+def holds(point: Point, number: int, look: Callable[[], History]) -> bool:
+    """Whether trial `number`, which has claimed the point, may make the claim final."""
+    for _ in range(LOOKS):
+        history = look()
+        rivals = {n for n, other in history.pending.items() if other == point}
+        if any(n < number or n in history.final for n in rivals):
+            return False
+        if any(evaluation.params == point for evaluation in history.evaluations):
+            return False
+        if not rivals:
+            return True
+        time.sleep(PAUSE)
+    return True
