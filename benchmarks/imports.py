@@ -17,7 +17,7 @@ def fresh(statement: str) -> None:
 
 def run() -> list[Row]:
     statements = ("pass", "import torch", "import compbo", "from compbo import Optimizer")
-    timings = alternate(*(lambda s=s: fresh(s) for s in statements), repeats=5, warmup=1)
+    timings = alternate(*(lambda s=s: fresh(s) for s in statements), repeats=3, warmup=1)
     empty, base = timings[0].median, timings[1].median
     return [
         {"statement": s, "seconds": t.median - empty, "times import torch": (t.median - empty) / (base - empty)}

@@ -34,7 +34,7 @@ OUTPUTSCALE_BOUNDS = (1e-3, 1e3)
 NOISE_BOUNDS = (1e-6, 10.0)
 
 COLD_STARTS = 3  # full prior guess and two draws; the best after a few iterations goes on
-TRIAL_ITERATIONS = 6
+TRIAL_ITERATIONS = 2
 MAX_ITERATIONS = 200
 
 
