@@ -8,7 +8,10 @@ import sys
 from benchmarks.common import Row
 
 TITLE = "Peak memory of one maximisation: CAdam (pool of M = 8192) against CAdam-ME"
-NOTE = "W(16,100), each in a process of its own; what the maximisation adds to the process's resident memory at its peak, after one of Adam-ERM."
+NOTE = (
+    "W(16,100), each in a process of its own; what the maximisation adds to the process's resident memory at its peak, "
+    "after one of Adam-ERM."
+)
 
 PROGRAM = """
 import re, sys

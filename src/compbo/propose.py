@@ -278,7 +278,8 @@ def _judge(
     slope = float((gradient * inside).sum().abs())
     finite = torch.isfinite(start)
     # Restarts that met (in a corner, say) differ from where they began; on a plateau nothing differs.
-    if slope <= 1e-12 and float(end.max() - torch.where(finite, start, end.max()).min()) <= 1e-12:
+    rounding = 1e-9 * max(1.0, abs(value))
+    if slope <= rounding and float(end.max() - torch.where(finite, start, end.max()).min()) <= rounding:
         return Verdict.FLAT, f"the acquisition function has no slope at the chosen batch nor between batches{limited}"
     direction = gradient / gradient.abs().max().clamp_min(1e-300)
     probes = torch.cat([box.project(batch.unsqueeze(0) + step * direction) for step in PROBE_STEPS])

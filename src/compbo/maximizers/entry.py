@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ class Entry:
     citation: str
 
     def __post_init__(self) -> None:
-        """Freeze the mapping too: rows share their hyperparameters."""
-        object.__setattr__(self, "hyperparameters", MappingProxyType(dict(self.hyperparameters)))
+        """Keep a mapping of its own: rows are made of shared ones."""
+        object.__setattr__(self, "hyperparameters", dict(self.hyperparameters))
 
     @property
     def defaults(self) -> dict[str, Value]:
