@@ -16,7 +16,7 @@ from compbo.integrations.ax.acquisition import CompBOAcquisition, Options
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-INITIAL = [TrialStatus.FAILED, TrialStatus.ABANDONED]  # trials that do not count as initial ones
+NOT_COUNTED = [TrialStatus.FAILED, TrialStatus.ABANDONED]  # among the initial trials
 
 
 def generation_strategy(
@@ -46,32 +46,32 @@ def generation_strategy(
     generator: dict[str, Any] = {"acquisition_class": CompBOAcquisition}
     if botorch_acqf_class is not None:
         generator["botorch_acqf_class"] = botorch_acqf_class
-    sobol = GenerationNode(
-        name="Sobol",
-        generator_specs=[GeneratorSpec(generator_enum=Generators.SOBOL, generator_kwargs={"seed": seed})],
-        transition_criteria=[
-            MinTrials(
-                threshold=initial_trials, transition_to="compbo", use_all_trials_in_exp=True, not_in_statuses=INITIAL
-            ),
-            MinTrials(
-                threshold=max(1, initial_trials // 2),
-                transition_to="compbo",
-                use_all_trials_in_exp=True,
-                only_in_statuses=[TrialStatus.COMPLETED],
-                count_only_trials_with_data=True,
-            ),
-        ],
-        should_deduplicate=True,
+    nodes = [_sobol_node(initial_trials, seed), _compbo_node(options, generator)]
+    return GenerationStrategy(name=f"Sobol+compbo:{maximizer}", nodes=nodes)
+
+
+def _sobol_node(initial_trials: int, seed: int) -> Any:
+    """Until enough trials were made, and half as many have values."""
+    made = MinTrials(
+        threshold=initial_trials, transition_to="compbo", use_all_trials_in_exp=True, not_in_statuses=NOT_COUNTED
     )
-    compbo = GenerationNode(
-        name="compbo",
-        generator_specs=[
-            GeneratorSpec(
-                generator_enum=Generators.BOTORCH_MODULAR,
-                generator_kwargs=generator,
-                generator_gen_kwargs={"model_gen_options": {"optimizer_kwargs": asdict(options)}},
-            )
-        ],
-        should_deduplicate=True,
+    observed = MinTrials(
+        threshold=max(1, initial_trials // 2),
+        transition_to="compbo",
+        use_all_trials_in_exp=True,
+        only_in_statuses=[TrialStatus.COMPLETED],
+        count_only_trials_with_data=True,
     )
-    return GenerationStrategy(name=f"Sobol+compbo:{maximizer}", nodes=[sobol, compbo])
+    spec = GeneratorSpec(generator_enum=Generators.SOBOL, generator_kwargs={"seed": seed})
+    return GenerationNode(
+        name="Sobol", generator_specs=[spec], transition_criteria=[made, observed], should_deduplicate=True
+    )
+
+
+def _compbo_node(options: Options, generator: dict[str, Any]) -> Any:
+    spec = GeneratorSpec(
+        generator_enum=Generators.BOTORCH_MODULAR,
+        generator_kwargs=generator,
+        generator_gen_kwargs={"model_gen_options": {"optimizer_kwargs": asdict(options)}},
+    )
+    return GenerationNode(name="compbo", generator_specs=[spec], should_deduplicate=True)
