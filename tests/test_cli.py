@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 import runpy
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -103,7 +105,9 @@ def test_help_and_version() -> None:
         assert shown.exit_code == 0
         assert "Exit codes: 0 success" in shown.output
     assert run("--version").output.strip() == f"compbo {compbo.__version__}"
-    assert run().exit_code == 2  # no command: the help
+    for nothing in (run(), run("study")):  # no command: the help
+        assert nothing.exit_code == 2
+        assert "Commands" in nothing.output
 
 
 def test_help_is_quick() -> None:
@@ -256,22 +260,101 @@ def test_a_wrong_command_is_refused_before_it_runs(template: str, match: str) ->
         ("no_such_module:f --space space.toml -n 3", 2, "cannot be imported"),
         ("objective.py:train --space nothere.toml -n 3", 2, "no such file"),
         ("objective.py:train --space objective.py -n 3", 2, "not valid TOML"),
-        ("objective.py:train --space space.toml -n 0", 2, "evaluations"),
-        ("objective.py:train --space space.toml -n 3 --maximizer Cadam", 2, "CAdam"),
-        ("objective.py:train --space space.toml -n 3 --acquisition best", 2, "ucb"),
-        ("objective.py:train --space space.toml -n 3 --async", 2, "needs workers"),
+        ("objective.py:train --space dir -n 3", 2, "dir is a folder"),
+        ("objective.py:train --space binary.toml -n 3", 2, "binary.toml is not a text file"),
+        (
+            "objective.py:train --space list.toml -n 3",
+            2,
+            r"\"lr\": \[1, 2\] is neither a table with a type nor a constant",
+        ),
+        ("objective.py:train --space space.toml -n 0", 2, "'--evaluations' / '-n'"),
+        ("objective.py:train --space space.toml -n abc", 2, "'--evaluations' / '-n'.*compbo optimize --help"),
+        ("objective.py:train --space space.toml -n 3.5", 2, "'--evaluations' / '-n'"),
+        ("objective.py:train --space space.toml -n", 2, "-n"),
+        ("objective.py:train --space space.toml -n 3 --workers 0", 2, "'--workers'"),
+        ("objective.py:train --space space.toml -n 3 --batch 0", 2, "'--batch'"),
+        ("objective.py:train --space space.toml -n 3 --max-failures -1", 2, "'--max-failures'"),
+        ("objective.py:train --space space.toml -n 3 --seed -1", 2, "'--seed'"),
+        ("objective.py:train --space space.toml -n 3 --wrokers 2", 2, "--workers"),
+        ("objective.py:train another --space space.toml -n 3", 2, "another"),
+        ("objective.py:train --space space.toml -n 3 --timeout 0", 2, "--timeout must be"),
+        ("--command 'echo {lr}' --space space.toml -n 3 --timeout nan", 2, "--timeout must be"),
+        ("objective.py:train --space space.toml -n 3 --noise -1", 2, "--noise must be"),
+        ("objective.py:train --space space.toml -n 3 --study-name ''", 2, "--study-name is empty"),
+        ("objective.py:train --space space.toml -n 3 --storage ''", 2, "storage is empty"),
+        ("objective.py:train --space space.toml -n 3 --storage foreign.db", 2, "another program"),
+        ("objective.py:train --space space.toml -n 3 --storage run.log --seed 1", 2, "--seed .*another --study-name"),
+        ("objective.py:train --space space.toml -n 3 --storage run.log --batch 2", 2, "--batch .*another --study-name"),
+        (
+            "objective.py:train --space space.toml -n 3 --storage run.log --acquisition ei",
+            2,
+            "--acquisition .stored 'ucb'",
+        ),
+        ("objective.py:train --space space.toml -n 3 --storage run.log --maximize", 2, "another --study-name"),
+        ("objective.py:train --space space.toml -n 3 --maximizer Cadam", 2, "--maximizer: .*CAdam"),
+        ("objective.py:train --space space.toml -n 3 --acquisition best", 2, "--acquisition best .*ucb"),
+        ("objective.py:train --space space.toml -n 3 --async", 2, "--async needs --workers"),
+        ("objective.py:train --space space.toml -n 3 --async --workers 2 --batch 4", 2, "leave --batch 4 out"),
+        ("--command 'echo {lr}' --space space.toml -n 3 --async --workers 2 --batch 4", 2, "leave --batch 4 out"),
         ("objective.py:train --space space.toml -n 3 --report no/folder/x.html", 2, "does not exist"),
         ("objective.py:train --space space.toml -n 3 --storage what://x", 2, "what://x"),
         ("--command 'echo {nothere}' --space space.toml -n 3", 2, "{nothere} is not a parameter"),
-        ("objective.py:always_fails --space space.toml -n 3", 1, "Every evaluation failed.*OSError: no disk"),
-        ("objective.py:always_fails --space space.toml -n 9 --max-failures 1", 1, "max_failures=1.*no disk"),
     ],
 )
-def test_errors_are_one_readable_line(words: str, code: int, match: str, folder: Path) -> None:
+def test_bad_input_is_one_readable_line_and_changes_nothing(words: str, code: int, match: str, folder: Path) -> None:
+    prepare_mistakes(words)
+    before = contents(folder)
     done = optimize(*shlex.split(words))
     assert done.exit_code == code, done.output
-    assert re.search(match, done.stderr, re.DOTALL)
-    assert "Traceback" not in done.output
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+    assert re.search(match, done.stderr)
+    assert not PYTHON_NAMES.search(done.stderr)
+    assert contents(folder) == before
+
+
+PYTHON_NAMES = re.compile(r"Traceback|study_name|batch_size|max_failures|asynchronous|from_toml|Float|UCB\(|workers=")
+
+
+def prepare_mistakes(words: str) -> None:
+    """Files that are something else, and if it is named, a run that is there."""
+    Path("dir").mkdir()
+    Path("binary.toml").write_bytes(b"\xff\xfe")
+    Path("list.toml").write_text("lr = [1, 2]\n")
+    with contextlib.closing(sqlite3.connect("foreign.db")) as connection:
+        connection.execute("CREATE TABLE people (name TEXT)")
+        connection.commit()
+    if "run.log" in words:
+        assert optimize(*TRAIN, "-n", "1", "--storage", "run.log").exit_code == 0
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file but Python's own."""
+    return {
+        str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        ("objective.py:always_fails --space space.toml -n 3", "Error: Every evaluation failed; .*: OSError: no disk"),
+        (
+            "objective.py:always_fails --space space.toml -n 9 --max-failures 0",
+            "Error: 1 evaluation failed, more than --max-failures 0; .*no disk. 1 of 9 evaluations is saved in",
+        ),
+        (
+            "objective.py:always_fails --space space.toml -n 9 --max-failures 1",
+            "Error: 2 evaluations failed, more than --max-failures 1; .*no disk. 2 of 9 evaluations are saved in",
+        ),
+    ],
+)
+def test_a_run_that_failed_says_so_once(words: str, match: str, folder: Path) -> None:
+    done = optimize(*shlex.split(words))
+    assert done.exit_code == 1, done.output
+    assert re.search(match, done.stderr)
+    assert not PYTHON_NAMES.search(done.stderr)
+    assert len(re.findall("Every evaluation", done.output)) <= 1
 
 
 @pytest.mark.parametrize(
@@ -284,13 +367,32 @@ def test_errors_are_one_readable_line(words: str, code: int, match: str, folder:
         ("export run.log -o .", "run|must end|folder"),
         ("report run.log -o no/folder.html", "does not exist"),
         ("export run.log --study-name other", 'no run called "other"'),
+        ("report two.log", "choose one with --study-name"),
+        ("report foreign.db", "another program"),
+        ("report empty.db", "no run in this storage"),
+        ("report", "'RUN'.*compbo report --help"),
+        ("report run.log another", "another"),
+        ("demo --evaluations 3", "'--evaluations'.*16"),
+        ("demo --evaluations many", "'--evaluations'"),
+        ("demo -o no/folder.html", "does not exist"),
+        ("demo -o .", "folder"),
+        ("catalogue --md", "--md"),
+        ("optimise", "optimize.*compbo --help"),
+        ("--nothing", "--nothing"),
+        ("study nothing", "nothing"),
     ],
 )
-def test_reading_errors(words: str, match: str, folder: Path) -> None:
-    assert optimize(*TRAIN, "-n", "1", "--storage", "run.log").exit_code == 0
+def test_errors_of_the_other_commands(words: str, match: str, folder: Path) -> None:
+    prepare_mistakes(words)
+    Path("empty.db").touch()
+    for name in ("one", "two") if "two.log" in words else ():
+        compbo.minimize(len, {"x": compbo.Float(0, 1)}, evaluations=1, storage="two.log", study_name=name)
+    before = contents(folder)
     done = run(*shlex.split(words))
-    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+    assert (done.exit_code, len(done.stderr.splitlines()), done.stdout) == (2, 1, "")
     assert re.search(match, done.stderr)
+    assert not PYTHON_NAMES.search(done.stderr)
+    assert contents(folder) == before
 
 
 def test_debug_shows_the_trace(folder: Path) -> None:
@@ -301,11 +403,6 @@ def test_debug_shows_the_trace(folder: Path) -> None:
     loud = optimize("broken.py:f", "--space", "space.toml", "-n", "1", "--debug")
     assert isinstance(loud.exception, ValueError)
     assert loud.exception.__cause__ is not None
-
-
-def test_usage_errors_are_typers_own() -> None:
-    assert optimize("--evaluations", "three").exit_code == 2
-    assert run("optimise").exit_code == 2
 
 
 def test_a_function_that_takes_too_long_is_stopped(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import errno
 import hashlib
 import html
 import json
@@ -431,6 +432,18 @@ def test_a_report_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: py
         write_report(plain_run(2), target)
     assert target.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["run.html"]
+
+
+def test_what_the_disk_refuses_is_told_with_the_name_that_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**kwargs: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/somewhere/.compbo-x.tmp")
+
+    monkeypatch.setattr(page.tempfile, "mkstemp", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_report(plain_run(1), tmp_path / "run.html")
+    assert caught.value.filename == str(tmp_path / "run.html")
 
 
 def test_the_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:

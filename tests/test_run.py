@@ -6,13 +6,16 @@ import concurrent.futures
 import logging
 import math
 import os
+import re
 import signal
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -127,7 +130,11 @@ def test_callback_sees_every_evaluation() -> None:
         (-math.inf, "returned -inf"),
         ("0.5", "not a number"),
         ({"loss": 1.0}, "of type dict, not a number"),
-        (np.ones(3), "not a number"),
+        (np.ones(3), "returned ndarray of shape (3,), not one number"),
+        (np.array([]), "of shape (0,), not one number"),
+        (torch.ones(1, 2), "returned Tensor of shape (1, 2), not one number"),
+        (np.array(["0.5"]), "not a number"),
+        (torch.tensor([math.nan]), "returned nan"),
         (10**400, "not a number"),
     ],
 )
@@ -139,9 +146,26 @@ def test_what_is_not_a_finite_number_has_failed(returned: Any, message: str) -> 
     assert result.best_value is None
 
 
-@pytest.mark.parametrize("returned", [np.float32(0.5), np.array(0.5), 1, True])
+HALVES = [
+    *(np.float32(0.5), np.array(0.5), np.array([0.5]), np.full((1, 1, 1), 0.5), pd.Series([0.5]), 0.5),
+    *(torch.tensor(0.5), torch.tensor([0.5]), torch.tensor([[0.5]], requires_grad=True)),
+]
+
+
+@pytest.mark.parametrize("returned", [*HALVES, np.array([1]), 1, True])
 def test_what_is_a_number_counts(returned: Any) -> None:
-    assert compbo.minimize(lambda p: returned, PLANE, evaluations=1).best_value == float(returned)
+    expected = 0.5 if any(returned is half for half in HALVES) else 1.0
+    assert compbo.minimize(lambda p: returned, PLANE, evaluations=1).best_value == expected
+
+
+@pytest.mark.parametrize("value", HALVES)
+def test_what_is_a_number_can_be_told(value: Any) -> None:
+    optimizer = compbo.Optimizer(PLANE)
+    optimizer.tell({"x": 0.0, "y": 0.0}, value)
+    optimizer.tell([{"x": 0.0, "y": 1.0}], [value])
+    assert [e.value for e in optimizer.evaluations] == [0.5, 0.5]
+    with pytest.raises(ValueError, match="is not a number"):
+        optimizer.tell({"x": 0.0, "y": 0.0}, np.ones(2))  # type: ignore[arg-type]
 
 
 def test_an_exit_of_the_objective_is_a_failure() -> None:
@@ -157,12 +181,21 @@ def test_failures_end_the_run_only_if_told_so(caplog: pytest.LogCaptureFixture) 
 
     with caplog.at_level(logging.WARNING, "compbo"):
         assert len(compbo.minimize(broken, PLANE, evaluations=9, batch_size=3).records) == 9
-    assert [record.message for record in caplog.records] == ["evaluation 0 failed: RuntimeError: no luck"]
+    first, last = (record.message for record in caplog.records)
+    assert first == "evaluation 0 failed: RuntimeError: no luck"
+    assert last == "Every evaluation failed, so there is no best value; the last one: RuntimeError: no luck"
     with pytest.raises(TooManyFailuresError, match=r"3 evaluations failed.*max_failures=2.*no luck") as caught:
         compbo.minimize(broken, PLANE, evaluations=9, max_failures=2)
     assert [record.state for record in caught.value.result.records] == ["FAIL"] * 3
-    with pytest.raises(TooManyFailuresError):
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "compbo"), pytest.raises(TooManyFailuresError, match=r"^1 evaluation failed"):
         compbo.minimize(broken, PLANE, evaluations=9, max_failures=0)
+    assert "no best value" not in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "compbo"):
+        compbo.minimize(fails_on_the_left, PLANE, evaluations=12, **CHEAP)
+    assert "ArithmeticError: left" in caplog.text
+    assert "no best value" not in caplog.text
 
 
 def test_interrupt_keeps_what_was_evaluated() -> None:
@@ -320,6 +353,7 @@ def test_asynchronous_with_one_worker_is_a_sequential_run() -> None:
         ({"asynchronous": True, "workers": 2, "batch_size": 8}, "leave batch_size out"),
         ({"timeout": 3.0}, "timeout needs workers"),
         ({"timeout": 0.0, "workers": 1}, "positive"),
+        ({"timeout": math.inf, "workers": 1}, "positive"),
         ({"n_trials": 3}, "'n_trials' is not an option.*evaluations"),
         ({"direction": "maximize"}, "compbo.maximize"),
         ({"acquisition": "best"}, "best"),
@@ -364,3 +398,39 @@ def test_the_log_tells_the_story(caplog: pytest.LogCaptureFixture) -> None:
     text = caplog.text
     assert text.count("asked for 3 points") == 2
     assert "evaluation 5: " in text
+
+
+def test_one_of_a_thing_is_not_plural(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"storage": tmp_path / "run.log", **CHEAP}
+    with caplog.at_level(logging.INFO, "compbo"):
+        compbo.minimize(bowl, PLANE, evaluations=1, **options)
+        result = compbo.minimize(bowl, PLANE, evaluations=2, **options)
+    assert "asked for 1 point in" in caplog.text
+    assert "resuming: 1 evaluation stored, 0 to be evaluated again" in caplog.text
+    assert result.telemetry[0].reason == "1 point of the sobol design"
+    assert "2 evaluations" in repr(result.optimizer)
+    wrong = re.compile(r"\b1 (evaluations|points|asks|parameters|restarts|steps)\b")
+    single = compbo.minimize(bowl, PLANE, evaluations=1)
+    single.report(tmp_path / "run.html")
+    page = (tmp_path / "run.html").read_text()
+    assert "fitted to 1 evaluation;" in page
+    text = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL)
+    for words in (caplog.text, repr(single.optimizer), text):
+        assert wrong.findall(words) == []
+
+
+@pytest.mark.parametrize(("place", "match"), [("no/x.html", "does not exist"), (".", "name a file"), ("f/x", "exist")])
+def test_a_report_that_cannot_be_written_is_refused_by_the_name_it_was_given(
+    place: str, match: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("f").touch()
+    result = compbo.minimize(bowl, PLANE, evaluations=1)
+    with pytest.raises(ValueError, match=match) as caught:
+        result.report(place)
+    assert str(caught.value).startswith(place)
+    long = "x" * 300 + ".html"
+    with pytest.raises(OSError, match="too long") as refused:
+        result.report(long)
+    assert refused.value.filename == long
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]

@@ -109,7 +109,7 @@ def test_json_keeps_every_bit_of_the_bounds(a, b):
         ('{"lr": {"type": "float", "low": 0}}', '"lr": the key "high" is missing, type float takes low, high, scale'),
         ('{"lr": {"type": "float", "low": 0, "high": NaN}}', '"lr": high must be finite'),
         ('{"b": {"type": "bool", "low": 0}}', '"b": unknown key "low", type bool takes no other key'),
-        ('{"b": [1, 2]}', '"b": .* is neither a parameter'),
+        ('{"b": [1, 2]}', '"b": .* is neither a table'),
     ],
 )
 def test_bad_json_is_named(text, problem):

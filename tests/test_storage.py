@@ -7,10 +7,13 @@ import itertools
 import json
 import multiprocessing
 import os
+import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +151,7 @@ def test_interrupted_and_too_many_failures_are_saved(db: Path, tmp_path: Path) -
 def test_a_different_run_is_refused_by_name(journal: Path) -> None:
     same: dict[str, Any] = {"space": PLANE, "evaluations": 1, "storage": journal, **CHEAP}
     compbo.minimize(bowl, **same)
+    before = journal.read_bytes()
     for change, match in [
         ({"seed": 1}, r"seed \(stored 0, given 1\)"),
         ({"acquisition": "ei"}, r"acquisition.name \(stored 'ucb', given 'ei'\)"),
@@ -156,11 +160,12 @@ def test_a_different_run_is_refused_by_name(journal: Path) -> None:
         ({"space": {"x": Float(-5, 6), "y": Float(-5, 5)}}, r"x.high \(stored 5.0, given 6.0\)"),
         ({"space": {"x": Float(-5, 5), "z": Float(-5, 5)}}, r"stored x, y; given x, z"),
     ]:
-        with pytest.raises(ValueError, match=match):
+        with pytest.raises(ValueError, match=match) as caught:
             compbo.minimize(bowl, **{**same, **change})
+        assert "beta" not in str(caught.value)  # of another acquisition only the name
     with pytest.raises(ValueError, match="direction minimize"):
         compbo.maximize(bowl, **same)
-    assert len(load_records(journal)) == 1
+    assert journal.read_bytes() == before
     compbo.minimize(bowl, **{**same, "evaluations": 2})
     compbo.minimize(bowl, **{**same, "study_name": "another", "seed": 1})
     assert (len(load_records(journal, "compbo")), len(load_records(journal, "another"))) == (2, 1)
@@ -183,8 +188,10 @@ def test_another_number_of_threads_is_said(journal: Path, caplog: pytest.LogCapt
 def test_a_study_of_another_program_is_not_written_to(db: Path) -> None:
     study = optuna.create_study(study_name="compbo", storage=f"sqlite:///{db}")
     study.add_trial(optuna.trial.create_trial(value=1.0))
+    before = db.read_bytes()
     with pytest.raises(ValueError, match="not written by compbo"):
         compbo.minimize(bowl, PLANE, storage=db, evaluations=1)
+    assert db.read_bytes() == before
 
 
 # -- storages ---------------------------------------------------------------------------------------------------------
@@ -281,7 +288,7 @@ def test_long_texts_are_cut_into_pieces_every_database_takes(db: Path) -> None:
     [
         ("missing.db", "no such file"),
         ("sqlite:///missing.db", "no such file"),
-        ("folder", "no such file"),
+        ("folder", "is a folder"),
         ("text.txt", "neither an SQLite database nor an Optuna journal"),
         ("empty.db", "no run"),
         ("nonsense://", "cannot be opened"),
@@ -295,6 +302,60 @@ def test_what_cannot_be_read_is_said(source: str, match: str, tmp_path: Path, mo
     with pytest.raises(ValueError, match=match):
         load_optimizer(source)
     assert not Path("missing.db").exists()
+
+
+OTHERS_FILES = {
+    "app.db": "name another file",
+    "sqlite:///app.db": "name another file",
+    "package.json": "neither an SQLite database nor an Optuna journal",
+    "notes.txt": "neither an SQLite database nor an Optuna journal",
+}
+
+
+@pytest.mark.parametrize(("storage", "match"), OTHERS_FILES.items())
+def test_the_file_of_another_program_is_left_alone(
+    storage: str, match: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with closing(sqlite3.connect("app.db")) as connection:
+        connection.execute("CREATE TABLE studies (name TEXT)")  # even if a table is called like one of Optuna's
+        connection.commit()
+    Path("package.json").write_text('{"name": "app"}\n')
+    Path("notes.txt").write_text("hello")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match=match):
+        compbo.minimize(bowl, PLANE, storage=storage, evaluations=1)
+    with pytest.raises(ValueError, match=match):
+        load_records(storage)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("content", ["no bytes", "no tables", "a plain study"])
+@pytest.mark.parametrize("as_url", [False, True])
+def test_an_empty_file_and_an_optuna_database_can_be_written_to(content: str, as_url: bool, db: Path) -> None:
+    if content == "no bytes":
+        db.touch()
+    elif content == "no tables":
+        with closing(sqlite3.connect(db)) as connection:
+            connection.execute("PRAGMA user_version = 1")
+            connection.commit()
+        assert db.stat().st_size > 0
+    else:
+        plain_study(f"sqlite:///{db}")
+    storage = f"sqlite:///{db}" if as_url else db
+    if content != "a plain study":
+        before = db.read_bytes()
+        with pytest.raises(ValueError, match="there is no run in this storage"):
+            load_records(storage)
+        assert db.read_bytes() == before  # reading made no tables
+    compbo.minimize(bowl, PLANE, storage=storage, evaluations=1)
+    assert len(load_records(storage, "compbo")) == 1
+
+
+@pytest.mark.parametrize("storage", ["", "sqlite://", "sqlite:///"])
+def test_a_storage_without_a_name_is_refused(storage: str) -> None:
+    with pytest.raises(ValueError, match=re.escape("sqlite:///run.db")):
+        compbo.minimize(bowl, PLANE, storage=storage, evaluations=1)
 
 
 def test_a_password_stays_secret() -> None:

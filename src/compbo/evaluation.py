@@ -43,6 +43,10 @@ def as_outcome(value: Any) -> Outcome:
     """A returned value as a finite number, or the reason why it is none."""
     if isinstance(value, Outcome):
         return value
+    try:
+        value = one_element(value)
+    except ValueError as error:
+        return Outcome(None, f"returned {error}")
     if isinstance(value, str | bytes) or not hasattr(value, "__float__"):
         return Outcome(None, f"returned {_short(value)}, not a number")
     try:
@@ -50,6 +54,16 @@ def as_outcome(value: Any) -> Outcome:
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         return Outcome(None, f"returned {_short(value)}, not a number ({describe(error)})")
     return Outcome(number) if math.isfinite(number) else Outcome(None, f"returned {number}")
+
+
+def one_element(value: Any) -> Any:
+    """What an array or tensor of one element holds, anything else as it is; ValueError if it holds more or nothing."""
+    if not hasattr(value, "shape") or not callable(getattr(value, "item", None)):
+        return value
+    try:
+        return value.item()
+    except (ValueError, RuntimeError) as error:  # NumPy's and PyTorch's ways to say that there is not one element
+        raise ValueError(f"{type(value).__name__} of shape {tuple(value.shape)}, not one number") from error
 
 
 def describe(error: BaseException) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from compbo.files import check_target
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
@@ -24,6 +26,12 @@ class Record(NamedTuple):
     value: float | None
     params: dict[str, Any]
     message: str = ""
+
+
+def last_failure(records: Iterable[Record]) -> str:
+    """What the last failed evaluation said."""
+    messages = [record.message for record in records if record.state == FAIL]
+    return (messages[-1] if messages else "") or "no message"
 
 
 def to_frame(records: Sequence[Record], names: Iterable[str] | None = None, *, messages: bool = True) -> pd.DataFrame:
@@ -57,6 +65,7 @@ def write(records: Sequence[Record], path: str | os.PathLike[str], names: Iterab
     Floats are written so that they read back exactly.
     """
     check_format(path)
+    check_target(path)
     frame = to_frame(records, names, messages=False)
     target = Path(path)
     match target.suffix.lower():

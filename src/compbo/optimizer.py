@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from compbo.acquisition.integrands import get_acquisition
+from compbo.evaluation import one_element
 from compbo.maximizers import get_entry
 from compbo.numerics import standardise
 from compbo.propose import Problem, Telemetry, Verdict, around, propose
@@ -27,6 +28,7 @@ from compbo.space import Space
 from compbo.surrogate.gp import GP, NOISELESS, fit_gp
 from compbo.surrogate.posterior import with_pending
 from compbo.types import DTYPE, Box
+from compbo.words import counted
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -95,10 +97,10 @@ class Optimizer:
         one = isinstance(given, str) or not hasattr(given, "__len__")
         results: list[Any] = [given] if one else list(given)
         if len(points) != len(results):
-            raise ValueError(f"tell: {len(points)} points but {len(results)} values.")
+            raise ValueError(f"tell: {counted(len(points), 'point')} but {counted(len(results), 'value')}.")
         notes = list(messages) if messages is not None else [""] * len(points)
         if len(notes) != len(points):
-            raise ValueError(f"tell: {len(points)} points but {len(notes)} messages.")
+            raise ValueError(f"tell: {counted(len(points), 'point')} but {counted(len(notes), 'message')}.")
         valid = [self.space.validate(point) for point in points]
         told = [_evaluation(p, v, note) for p, v, note in zip(valid, results, notes, strict=True)]
         for evaluation in told:
@@ -168,7 +170,7 @@ class Optimizer:
                 if (fresh or misses > ENUMERABLE) and len(points) < count:
                     seen.add(_key(point))
                     points.append(point)
-        reason = f"{count} points of the {self.settings.initial_design} design"
+        reason = f"{counted(count, 'point')} of the {self.settings.initial_design} design"
         return points, Telemetry(
             Verdict.DESIGN,
             reason,
@@ -276,8 +278,8 @@ class Optimizer:
                 points[i] = point if substitute is None else substitute
             if not noisy:
                 taken.add(_key(points[i]))
-        note = f"; replaced {replaced} repeated points" if replaced else ""
-        note += f"; the space is exhausted: {exhausted} points are repeated" if exhausted else ""
+        note = f"; replaced {counted(replaced, 'repeated point')}" if replaced else ""
+        note += f"; the space is exhausted: {counted(exhausted, 'point')} repeated" if exhausted else ""
         return points, replaced, note
 
     def _substitute(
@@ -345,7 +347,7 @@ class Optimizer:
         best = self.best
         state = "nothing evaluated" if best is None else f"best {best.value:.6g}"
         entry = get_entry(self.settings.maximizer)
-        return f"Optimizer({self.space.dim}D, {entry.name}, {len(self.evaluations)} evaluations, {state})"
+        return f"Optimizer({self.space.dim}D, {entry.name}, {counted(len(self.evaluations), 'evaluation')}, {state})"
 
 
 class _Data(NamedTuple):
@@ -359,6 +361,7 @@ def _evaluation(point: Point, value: Any, message: str) -> Evaluation:
     if value is None:
         return Evaluation(point, None, message or "no value")
     try:
+        value = one_element(value)
         number = math.nan if isinstance(value, str) else float(value) + 0.0  # -0.0 becomes 0.0, as in every storage
     except (TypeError, ValueError):
         number = None

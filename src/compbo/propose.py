@@ -21,6 +21,7 @@ from compbo.maximizers import get_entry, make_maximizer
 from compbo.numerics import threads_for
 from compbo.surrogate.posterior import with_pending
 from compbo.types import DTYPE, Box, Budget, Draw, Status, Trace
+from compbo.words import counted
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -270,8 +271,8 @@ def _judge(
         return Verdict.DEGRADED, "every restart failed (no Cholesky factor); the best batch before that is proposed"
     if trace.status.count(Status.MEMORY) == len(trace.status):
         return Verdict.DEGRADED, "the memory budget was too small for one step; fell back to the best raw batch"
-    limited = f"; stopped by the time limit after {trace.steps} steps" if Status.TIME in trace.status else ""
-    limited += f"; {failed} of {len(trace.status)} restarts failed" if failed else ""
+    limited = f"; stopped by the time limit after {counted(trace.steps, 'step')}" if Status.TIME in trace.status else ""
+    limited += f"; {failed} of {counted(len(trace.status), 'restart')} failed" if failed else ""
     inner = objective.inner(batch.unsqueeze(0), common)
     gradient = inner.pullback(objective.outer_gradient(inner.v))
     inside = box.project(batch.unsqueeze(0) + gradient.sign() * PROBE_STEPS[0]) - batch

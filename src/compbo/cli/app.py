@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compbo import __version__
-from compbo.cli.console import check_folder, out, readable, say
+from compbo.cli.console import Commands, out, readable, say
+from compbo.files import check_target
+from compbo.words import counted
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -20,6 +22,7 @@ EPILOG = "Exit codes: 0 success, 1 the run failed, 2 bad input, 130 interrupted 
 
 app = typer.Typer(
     name="compbo",
+    cls=Commands,
     help="Bayesian optimisation: good settings of an expensive black box in few evaluations, many at a time.",
     epilog=EPILOG,
     no_args_is_help=True,
@@ -67,7 +70,7 @@ def demo(
     """Minimise a function of 16 parameters and compare with random search; about half a minute."""
     from compbo.cli import demo as demonstration
 
-    check_folder(report)
+    check_target(report)
     say(
         f"Levy's function in {demonstration.DIMENSIONS} dimensions, its optimum (value 0) moved to a random place; "
         f"{evaluations} evaluations in joint batches of {demonstration.BATCH}."
@@ -95,14 +98,17 @@ def optimize(
     ] = None,
     space: Annotated[Path | None, typer.Option(help="The parameters: a TOML file.", rich_help_panel=WHAT)] = None,
     evaluations: Annotated[
-        int | None, typer.Option("--evaluations", "-n", help="How many in all.", rich_help_panel=WHAT)
+        int | None, typer.Option("--evaluations", "-n", min=1, help="How many in all.", rich_help_panel=WHAT)
     ] = None,
     maximize: Annotated[
         bool, typer.Option("--maximize/--minimize", help="The direction.", rich_help_panel=WHAT)
     ] = False,
-    workers: Annotated[int | None, typer.Option(help="Evaluate in so many processes.", rich_help_panel=HOW)] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Evaluate in so many processes.", rich_help_panel=HOW)
+    ] = None,
     batch: Annotated[
-        int | None, typer.Option(help="Points suggested at a time; by default workers, or 1.", rich_help_panel=HOW)
+        int | None,
+        typer.Option(min=1, help="Points suggested at a time; by default workers, or 1.", rich_help_panel=HOW),
     ] = None,
     asynchronous: Annotated[
         bool, typer.Option("--async", help="Suggest a point whenever a worker is free.", rich_help_panel=HOW)
@@ -111,7 +117,7 @@ def optimize(
         float | None, typer.Option(help="Seconds after which an evaluation is killed.", rich_help_panel=HOW)
     ] = None,
     max_failures: Annotated[
-        int | None, typer.Option(help="Stop when more evaluations have failed.", rich_help_panel=HOW)
+        int | None, typer.Option(min=0, help="Stop when more evaluations have failed.", rich_help_panel=HOW)
     ] = None,
     storage: Annotated[
         str | None,
@@ -119,7 +125,7 @@ def optimize(
     ] = None,
     study_name: Annotated[str, typer.Option(help="Name of the run in the storage.", rich_help_panel=KEEP)] = "compbo",
     report: Annotated[Path | None, typer.Option(help="Write an HTML page.", rich_help_panel=KEEP)] = None,
-    seed: Annotated[int, typer.Option(help="The only source of randomness.", rich_help_panel=METHOD)] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The only source of randomness.", rich_help_panel=METHOD)] = 0,
     acquisition: Annotated[str, typer.Option(help="ei, pi, sr, ucb or logei.", rich_help_panel=METHOD)] = "ucb",
     maximizer: Annotated[
         str, typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD)
@@ -170,7 +176,7 @@ def report(
     from compbo.storage import load_optimizer
 
     target = output if output is not None else default_output(run, ".html")
-    check_folder(target)
+    check_target(target)
     write_report(load_optimizer(run, study_name), target, title=study_name or Path(run).name)
     say(f"Report: {target}")
 
@@ -191,10 +197,10 @@ def export(
 
     target = output if output is not None else default_output(run, ".csv")
     check_format(target)
-    check_folder(target)
+    check_target(target)
     records = load_records(run, study_name)
     write(records, target)
-    say(f"{len(records)} evaluations: {target}")
+    say(f"{counted(len(records), 'evaluation')}: {target}")
 
 
 @app.command(epilog=EPILOG)

@@ -3,24 +3,61 @@
 from __future__ import annotations
 
 import functools
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from typer.core import TyperGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from compbo.run.loop import Result
 
 RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 SHOWN = 24  # parameters of the best point that are printed
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]  # Click's, which Typer keeps in a place of its own
+FLAGS = {  # how the library puts it -> how it is typed
+    "by its study name": "with --study-name",
+    "another study name": "another --study-name",
+    "batch_size (stored": "--batch (stored",
+    "acquisition.name (stored": "--acquisition (stored",
+    **{f" {name} (stored": f" --{name} (stored" for name in ("seed", "maximizer", "noise")},
+}
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+
+class Commands(TyperGroup):
+    """The commands; what cannot be understood is told in a line, like every other error."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the words before the command."""
+        with _usage_errors():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the words after it, and run it."""
+        with _usage_errors():
+            return super().invoke(*args, **kwargs)
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except USAGE_ERROR as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help
+            raise
+        context: Any = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "compbo"
+        text: str = error.format_message()  # type: ignore[attr-defined]
+        say(f"[bold red]Error:[/] {escape(text.rstrip('.'))} (see {command} --help).")
+        raise typer.Exit(BAD_INPUT) from None
 
 
 class CommandError(Exception):
@@ -65,8 +102,10 @@ def _line(error: Exception) -> str:
     from compbo.storage.lease import InUseError
 
     if isinstance(error, CommandError):
-        return escape(str(error))
+        return ("[bold red]Error:[/] " if error.code == RUN_FAILED else "") + escape(str(error))
     text = " ".join(str(error).split())
+    for words, typed in FLAGS.items():
+        text = text.replace(words, typed)
     if not isinstance(error, ValueError | OSError | ImportError | RunError | InUseError):
         text = f"{type(error).__name__}: {text} (--debug shows where)"
     return f"[bold red]Error:[/] {escape(text)}"
@@ -92,11 +131,3 @@ def show_result(result: Result) -> None:
     if result.telemetry:
         table.add_row("last ask", escape(f"{result.telemetry[-1].verdict} ({result.telemetry[-1].reason})"))
     out.print(table)
-
-
-def check_folder(path: Path) -> None:
-    """ValueError before any work if a file could not be written."""
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file.")
-    if not path.absolute().parent.is_dir():
-        raise ValueError(f"{path}: the folder {path.absolute().parent} does not exist.")

@@ -54,7 +54,7 @@ def _load(module: str, function: str) -> Callable[[dict[str, Any]], Any]:
     if found is None:
         raise ValueError(f"{module} has no function {function!r}.")
     if not callable(found):
-        raise ValueError(f"{function!r} in {module} is a {type(found).__name__}, not a function.")
+        raise ValueError(f"{function!r} in {module} is of type {type(found).__name__}, not a function.")
     return found  # type: ignore[no-any-return]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import shlex
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.cli.command import Command
-from compbo.cli.console import INTERRUPTED, RUN_FAILED, CommandError, check_folder, say, show_result
+from compbo.cli.console import INTERRUPTED, RUN_FAILED, CommandError, say, show_result
 from compbo.cli.objective import load_objective
+from compbo.files import check_target
+from compbo.history import last_failure
+from compbo.maximizers import get_entry
 from compbo.run import maximize, minimize
 from compbo.run.loop import RunError, RunInterrupted, TooManyFailuresError
 from compbo.space import Space
+from compbo.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,11 +57,10 @@ def carry_out(request: Request) -> None:
     from optuna.storages import InMemoryStorage
 
     space, evaluations = _required(request)
-    if request.report is not None:
-        check_folder(request.report)
+    _check_options(request)
     storage = request.storage if request.storage is not None else InMemoryStorage()
     search = maximize if request.maximize else minimize
-    with _evaluation(request, space) as (objective, how):
+    with _without_the_loops_warning(), _evaluation(request, space) as (objective, how):
         try:
             result = search(
                 objective,
@@ -72,13 +78,26 @@ def carry_out(request: Request) -> None:
             raise CommandError(f"Interrupted. {kept}", INTERRUPTED) from interrupt
         except RunError as error:
             higher = " with a higher --max-failures" if isinstance(error, TooManyFailuresError) else ""
-            raise CommandError(f"{str(error).rstrip('.')}. {_keep(request, storage, error.result, higher)}") from error
+            text = str(error).replace(f"max_failures={request.max_failures}", f"--max-failures {request.max_failures}")
+            raise CommandError(f"{text.rstrip('.')}. {_keep(request, storage, error.result, higher)}") from error
     show_result(result)
     if request.report is not None:
         result.report(request.report, title=request.objective or request.command or "compbo run")
         say(f"Report: {request.report}")
     if result.best is None:
-        raise CommandError(f"Every evaluation failed; the last one: {result.records[-1].message}", RUN_FAILED)
+        raise CommandError(f"Every evaluation failed; the last one: {last_failure(result.records)}", RUN_FAILED)
+
+
+@contextmanager
+def _without_the_loops_warning() -> Iterator[None]:
+    """That every evaluation failed is said here, after the table."""
+    logger = logging.getLogger("compbo.run.loop")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _required(request: Request) -> tuple[Space, int]:
@@ -86,11 +105,38 @@ def _required(request: Request) -> tuple[Space, int]:
         raise ValueError('Give either a function (file.py:function) or --command "program {parameter}".')
     if request.space is None:
         raise ValueError("--space is missing: a TOML file with one table per parameter.")
+    if request.space.is_dir():
+        raise ValueError(f"--space {request.space} is a folder; name a TOML file.")
     if not request.space.is_file():
         raise ValueError(f"--space {request.space}: there is no such file.")
     if request.evaluations is None:
         raise ValueError("--evaluations is missing: how many times may the objective be evaluated?")
     return Space.from_toml_file(request.space), request.evaluations
+
+
+def _check_options(request: Request) -> None:
+    """The checks that the library makes too, here by the names of the flags."""
+    if request.report is not None:
+        check_target(request.report)
+    if not request.study_name:
+        raise ValueError("--study-name is empty: leave it out, or give the run a name.")
+    if request.timeout is not None and not 0 < request.timeout < math.inf:
+        raise ValueError(f"--timeout must be a positive number of seconds, got {request.timeout:g}.")
+    if request.asynchronous and request.workers is None:
+        raise ValueError("--async needs --workers: how many evaluations are to be kept running?")
+    if request.asynchronous and request.batch not in (None, request.workers):
+        raise ValueError(
+            f"--async keeps as many evaluations running as --workers says: leave --batch {request.batch} out."
+        )
+    noise, acquisition = request.settings["noise"], request.settings["acquisition"]
+    if noise is not None and not 0 <= noise < math.inf:
+        raise ValueError(f"--noise must be a standard deviation >= 0 in the units of the objective, got {noise:g}.")
+    if acquisition.lower() not in ACQUISITIONS:
+        raise ValueError(f"--acquisition {acquisition} is unknown; choose one of {', '.join(ACQUISITIONS)}.")
+    try:
+        get_entry(request.settings["maximizer"])
+    except KeyError as error:
+        raise ValueError(f"--maximizer: {error.args[0]}") from error
 
 
 @contextmanager
@@ -107,8 +153,6 @@ def _evaluation(request: Request, space: Space) -> Iterator[tuple[Any, dict[str,
     if request.workers is None:
         yield command, {"batch_size": request.batch}
         return
-    if request.workers < 1:
-        raise ValueError(f"--workers must be at least 1, got {request.workers}.")
     executor = ThreadPoolExecutor(request.workers)
     try:
         batch = request.batch if request.batch is not None else request.workers
@@ -132,7 +176,8 @@ def _keep(request: Request, storage: Any, result: Result, how: str = "") -> str:
         copy_run(storage, request.study_name, path)
         place = str(path)
         words += ["--storage", place]
-    saved = f"{done} of {request.evaluations} evaluations are saved in {place}."
+    are = "is" if done == 1 else "are"
+    saved = f"{done} of {counted(request.evaluations or done, 'evaluation')} {are} saved in {place}."
     return f"{saved} Resume{how or ' with'}:\n{shlex.join(words)}"
 
 

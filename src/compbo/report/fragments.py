@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from compbo.report.figures_asks import READINGS
 from compbo.report.labels import number
+from compbo.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,7 +63,7 @@ def tiles(report: Report) -> str:
         _tile("Parameters", str(len(report["axes"])), _kinds(report)),
     ]
     if asks:
-        made.append(_tile("Last ask", asks[-1]["verdict"], f"{len(asks)} asks, {number(spent, 3)} s in all"))
+        made.append(_tile("Last ask", asks[-1]["verdict"], f"{counted(len(asks), 'ask')}, {number(spent, 3)} s in all"))
     return "".join(made)
 
 
@@ -99,8 +100,7 @@ def notes(report: Report) -> str:
     if failed:
         last = failed[-1]["message"] or "no message"
         last = last if len(last) <= 300 else last[:299] + "…"
-        count = "One evaluation" if len(failed) == 1 else f"{len(failed)} evaluations"
-        found.append(f"{count} failed; the last one said: {last}")
+        found.append(f"{counted(len(failed), 'evaluation')} failed; the last one said: {last}")
     return "".join(f'<p class="note">{safe(words)}</p>' for words in found)
 
 

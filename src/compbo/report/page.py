@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import compbo
+from compbo.files import check_target
 from compbo.report import figures, figures_asks, figures_model
 from compbo.report import fragments as piece
 from compbo.report.data import Report, collect
 from compbo.report.tables import asks_table, evaluations_table
 from compbo.report.theme import PALETTES, TEMPLATE
+from compbo.words import counted
 
 if TYPE_CHECKING:
     from compbo.optimizer import Optimizer
@@ -33,8 +35,12 @@ def write_report(optimizer: Optimizer, path: str | os.PathLike[str], *, title: s
     The file holds everything it shows and opens without a network.
     """
     target = Path(path)
+    check_target(target)
     page = render_report(optimizer, title=title)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".compbo-", suffix=".tmp")
+    except OSError as error:  # it names the temporary file, which nobody asked for
+        raise OSError(error.errno, error.strerror, str(target)) from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(page.encode("utf-8", "xmlcharrefreplace"))
@@ -172,14 +178,14 @@ def _words(report: Report) -> dict[str, str]:
     model, axes = report["surrogate"], len(report["axes"])
     shown = len(report["positions"])
     done = sum(row["value"] is not None for row in report["evaluations"])
-    parallel_note = f"Shown are {shown} of {axes} parameters, the most important ones. " if shown < axes else ""
+    parallel_note = f"Only the most important parameters are shown: {shown} of {axes}. " if shown < axes else ""
     parallel_note += (
         f"{figures.LINES} of {done} evaluations are drawn, evenly by rank. " if done > figures.LINES else ""
     )
     rest = [share["share"] for share in model["importance"][figures_model.BARS :]] if model is not None else []
-    importance_note = f"The other {len(rest)} parameters share {100.0 * sum(rest):.1f} %." if rest else ""
+    importance_note = f"{_others(len(rest))} {100.0 * sum(rest):.1f} %." if rest else ""
     slices = len(model["slices"]) if model is not None else 0
-    slices_note = f"Shown are the {slices} most important of {axes} parameters." if 0 < slices < axes else ""
+    slices_note = f"Only the most important parameters are shown: {slices} of {axes}." if 0 < slices < axes else ""
     labels = [f"{pair['x']['name']} × {pair['y']['name']}" for pair in model["pairs"]] if model is not None else []
     return {
         "title": piece.safe(report["title"]),
@@ -200,7 +206,7 @@ def _words(report: Report) -> dict[str, str]:
         "versions": piece.rows(report["versions"].items()),
         "space": piece.rows(report["space"]),
         "space_open": "open" if len(report["space"]) <= 12 else "",
-        "space_count": piece.safe(f"{len(report['space'])} parameters" if len(report["space"]) != 1 else "1 parameter"),
+        "space_count": piece.safe(counted(len(report["space"]), "parameter")),
         "version": piece.safe(compbo.__version__),
         "written": datetime.now(UTC).strftime("%Y-%m-%d at %H:%M UTC"),
     }
@@ -210,7 +216,11 @@ def _lead(report: Report) -> str:
     what = "Maximisation" if report["direction"] == "maximize" else "Minimisation"
     settings = dict(report["settings"])
     maximizer, count = settings["maximizer"].strip("'"), len(report["axes"])
-    return f"{what} over {count} parameter{'s' * (count != 1)} with {maximizer} and {settings['acquisition']}."
+    return f"{what} over {counted(count, 'parameter')} with {maximizer} and {settings['acquisition']}."
+
+
+def _others(number: int) -> str:
+    return "The other parameter has" if number == 1 else f"The other {number} parameters share"
 
 
 def _model_lead(report: Report) -> str:
@@ -218,7 +228,7 @@ def _model_lead(report: Report) -> str:
     if model is None:
         return "What the model believes the objective looks like."
     known = len(report["evaluations"])
-    words = f"A Gaussian process ({model['kernel']} kernel) fitted to {model['observations']} evaluations"
+    words = f"A Gaussian process ({model['kernel']} kernel) fitted to {counted(model['observations'], 'evaluation')}"
     words += (
         f", chosen from {known}: the best ones and an even share of the others" if model["observations"] < known else ""
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import time
 from collections import deque
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compbo.history import COMPLETE, FAIL, RUNNING, Record, to_frame
+from compbo.history import COMPLETE, FAIL, RUNNING, Record, last_failure, to_frame
 from compbo.run.executors import BrokenWorkersError, Foreign, InProcess, Workers
 from compbo.settings import whole_number
+from compbo.words import counted
 
 if TYPE_CHECKING:
     import os
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from compbo.run.executors import Evaluator
     from compbo.run.progress import Progress
     from compbo.storage import StoredRun
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,7 +129,7 @@ class Plan:
             raise ValueError("asynchronous needs workers or an executor to evaluate on.")
         if self.timeout is not None and self.workers is None:
             raise ValueError("timeout needs workers: only an evaluation in a process of its own can be stopped.")
-        if self.timeout is not None and not self.timeout > 0:
+        if self.timeout is not None and not 0 < self.timeout < math.inf:
             raise ValueError(f"timeout must be a positive number of seconds, got {self.timeout}.")
 
     def evaluator(self, objective: Objective) -> Evaluator:
@@ -182,6 +187,9 @@ class Run:
             self.evaluator.close()
             self.progress.close()
             self.store.close()
+        if self.finished and self.result.best is None:
+            message = last_failure(self.records.values())
+            log.warning("Every evaluation failed, so there is no best value; the last one: %s", message)
         return self.result
 
     def _go_on(self) -> None:
@@ -256,10 +264,10 @@ class Run:
 
     def _check_failures(self) -> None:
         limit = self.plan.max_failures
-        failed = [record for record in self.records.values() if record.state == FAIL]
-        if limit is not None and len(failed) > limit:
+        failed = sum(record.state == FAIL for record in self.records.values())
+        if limit is not None and failed > limit:
             raise TooManyFailuresError(
-                f"{len(failed)} evaluations failed, more than max_failures={limit}; the last one: "
-                f"{failed[-1].message or 'no message'}",
+                f"{counted(failed, 'evaluation')} failed, more than max_failures={limit}; the last one: "
+                f"{last_failure(self.records.values())}",
                 self.result,
             )

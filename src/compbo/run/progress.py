@@ -6,6 +6,8 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
+from compbo.words import counted
+
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
@@ -35,7 +37,7 @@ class Progress:
         self._best = best
         if records:
             again = len(records) - done
-            log.info("resuming: %d evaluations are there, %d are evaluated again", done, again)
+            log.info("resuming: %s stored, %d to be evaluated again", counted(done, "evaluation"), again)
         if self._show:
             self._bar = _bar()
             self._task = self._bar.add_task("", total=self._total, completed=done, state=self._state())
@@ -44,9 +46,8 @@ class Progress:
     def asked(self, telemetry: Telemetry, seconds: float) -> None:
         """A batch was suggested."""
         self._ask = f"ask {seconds:.2g} s, {telemetry.verdict}"
-        log.info(
-            "asked for %d points in %.2f s: %s (%s)", telemetry.points, seconds, telemetry.verdict, telemetry.reason
-        )
+        points = counted(telemetry.points, "point")
+        log.info("asked for %s in %.2f s: %s (%s)", points, seconds, telemetry.verdict, telemetry.reason)
         self._refresh(0)
 
     def evaluated(self, record: Record, best: float | None) -> None:

@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from compbo.space.parameters import Bool, Categorical, Constant, Ordinal, Parameter
+from compbo.space.parameters import Bool, Categorical, Constant, Ordinal, Parameter, Scalar, plain
 from compbo.space.ranges import Float, Int
 
 if TYPE_CHECKING:
@@ -23,7 +23,19 @@ def from_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
     """One table per parameter, {"type": "float", "low": ...}; anything that is not a table is a constant."""
     if not isinstance(tables, Mapping):
         raise ValueError(f"A space must be a table of parameters, got {type(tables).__name__}.")
-    return {name: _from_table(name, table) if isinstance(table, Mapping) else table for name, table in tables.items()}
+    return {
+        name: _from_table(name, table) if isinstance(table, Mapping) else _constant(name, table)
+        for name, table in tables.items()
+    }
+
+
+def _constant(name: str, value: Any) -> Any:
+    if not isinstance(plain(value), Scalar) and not isinstance(value, Parameter):
+        raise ValueError(
+            f'Parameter "{name}": {value!r} is neither a table with a type nor a constant '
+            "(a string, a number, true or false)."
+        )
+    return value
 
 
 def _from_table(name: str, table: Mapping[str, Any]) -> Parameter:

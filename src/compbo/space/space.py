@@ -189,21 +189,29 @@ class Space:
     def from_toml(cls, text: str) -> Space:
         """A space from TOML text, one table per parameter: `[lr]`, `type = "float"`, `low`, `high`, `scale`.
 
-        Types: float, int (low, high, scale), bool, categorical (choices), ordinal (values), constant (value).
+        Types: float, int (low, high, scale), bool, categorical (choices), ordinal (values), constant (value). A plain
+        value instead of a table, `epochs = 10`, is a constant too.
         """
         try:
-            tables = tomllib.loads(text)
+            return cls._from_toml(text)
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"The space is not valid TOML (to read a file, use from_toml_file): {error}.") from error
-        return cls.from_dict(tables)
 
     @classmethod
     def from_toml_file(cls, path: str | os.PathLike[str]) -> Space:
         """A space from a TOML file; see `from_toml`."""
         try:
-            return cls.from_toml(Path(path).read_text(encoding="utf-8"))
+            return cls._from_toml(Path(path).read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is not a text file in UTF-8, as TOML has to be.") from error
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path} is not valid TOML: {error}.") from error
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
+
+    @classmethod
+    def _from_toml(cls, text: str) -> Space:
+        return cls.from_dict(tomllib.loads(text))
 
     @classmethod
     def from_optuna(cls, distributions: Mapping[str, BaseDistribution]) -> Space:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
-from contextlib import contextmanager
+import sqlite3
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
 JOURNALS = (".log", ".journal", ".jsonl")  # suffixes of a new file that is to be a journal, not SQLite
+OPTUNA_TABLES = {"studies", "trials", "version_info"}  # some that every Optuna database has
+SQLITE = b"SQLite format 3"  # how such a file begins
 
 
 @contextmanager
@@ -37,14 +41,59 @@ def connect(storage: str | os.PathLike[str] | BaseStorage | None, *, existing: b
     if not isinstance(storage, (str, os.PathLike)):
         raise ValueError(f"storage must be a URL, a file name or an Optuna storage, got {type(storage).__name__}.")
     text = str(storage)
+    if not text:
+        raise ValueError("The storage is empty: name a file or a URL, for instance sqlite:///run.db.")
     path = _sqlite_file(text) if "://" in text else Path(text)
-    if path is not None and existing and not path.is_file():
-        raise ValueError(f"{text}: there is no such file.")
-    if path is not None and not path.absolute().parent.is_dir():
-        raise ValueError(f"{text}: the folder {path.absolute().parent} does not exist, create it first.")
+    if path is not None:
+        _check_file(text, path, existing)
     if "://" in text:
         return _database(text)
     return _file(Path(text))
+
+
+def _check_file(text: str, path: Path, existing: bool) -> None:
+    """ValueError, before anything is changed, for a file that is not there or belongs to another program."""
+    if path.is_dir():
+        raise ValueError(f"{text} is a folder; a run is stored in a file.")
+    if existing and not path.is_file():
+        raise ValueError(f"{text}: there is no such file.")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"{text}: the folder {path.absolute().parent} does not exist, create it first.")
+    tables = _sqlite_tables(path)
+    if tables and not tables >= OPTUNA_TABLES:
+        raise ValueError(f"{text} is the database of another program: name another file for the run.")
+    empty = path.is_file() and (path.stat().st_size == 0 or tables == set())
+    if existing and empty:  # Optuna would make its tables in it
+        raise ValueError(f"{text}: there is no run in this storage.")
+
+
+def _sqlite_tables(path: Path) -> set[str] | None:
+    """The names of the tables of an SQLite file, which is not changed; None if it is something else."""
+    if not _head(path).startswith(SQLITE):
+        return None
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.Error as error:
+        raise ValueError(f"{path} cannot be read as an SQLite database: {error}.") from error
+
+
+def _head(path: Path) -> bytes:
+    """How the file begins; nothing if it is not there."""
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return file.read(len(SQLITE))
+
+
+def _is_journal(path: Path) -> bool:
+    """Whether the first line is an entry of an Optuna journal, and not any other JSON."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        try:
+            entry = json.loads(file.readline())
+        except ValueError:
+            return False
+    return isinstance(entry, dict) and "op_code" in entry
 
 
 def _file(path: Path) -> BaseStorage:
@@ -53,30 +102,31 @@ def _file(path: Path) -> BaseStorage:
     from optuna.storages.journal import JournalFileBackend
     from sqlalchemy import URL
 
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; a run is stored in a file.")
-    head = b""
-    if path.is_file():
-        with path.open("rb") as file:
-            head = file.read(16)
-    if head.startswith(b"{") or (not head and path.suffix.lower() in JOURNALS):
+    head = _head(path)
+    if (not head and path.suffix.lower() in JOURNALS) or (head.startswith(b"{") and _is_journal(path)):
         return JournalStorage(JournalFileBackend(str(path)))
-    if head and not head.startswith(b"SQLite format 3"):
-        raise ValueError(f"{path} is neither an SQLite database nor an Optuna journal.")
+    if head and not head.startswith(SQLITE):
+        raise ValueError(f"{path} is neither an SQLite database nor an Optuna journal: name another file.")
     return _database(URL.create("sqlite", database=str(path.absolute())).render_as_string())
 
 
 def _database(url: str) -> BaseStorage:
     from optuna.exceptions import StorageInternalError
     from optuna.storages import get_storage
-    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
     try:
         with quiet_optuna():
             return get_storage(url)
+    except NoSuchModuleError as error:
+        kind = url.partition("://")[0]
+        raise ValueError(
+            f"The storage {_without_password(url)} cannot be opened: {kind!r} is no database that is known here; "
+            "use for instance sqlite:///run.db."
+        ) from error
     except (SQLAlchemyError, StorageInternalError, ImportError, ValueError) as error:
         reason = str(error.__cause__ or error).strip().splitlines()[0]
-        raise ValueError(f"The storage {_without_password(url)} cannot be opened: {reason}") from error
+        raise ValueError(f"The storage {_without_password(url)} cannot be opened: {reason.rstrip('.')}.") from error
 
 
 def _sqlite_file(url: str) -> Path | None:
@@ -87,8 +137,11 @@ def _sqlite_file(url: str) -> Path | None:
         parts = make_url(url)
     except ArgumentError as error:
         raise ValueError(f"{url!r} is not a storage URL; use for instance sqlite:///run.db.") from error
-    in_file = parts.get_backend_name() == "sqlite" and parts.database and parts.database != ":memory:"
-    return Path(str(parts.database)) if in_file else None
+    if parts.get_backend_name() != "sqlite" or parts.database == ":memory:":
+        return None
+    if not parts.database:
+        raise ValueError(f"{url} names no file: write for instance sqlite:///run.db.")
+    return Path(parts.database)
 
 
 def _without_password(url: str) -> str:

@@ -41,26 +41,37 @@ def find_or_create(storage: BaseStorage, name: str, direction: str) -> int:
     from optuna.exceptions import DuplicatedStudyError
     from optuna.study import StudyDirection
 
-    wanted = StudyDirection[direction.upper()]
-    with quiet_optuna():
-        try:
-            return storage.create_new_study([wanted], name)
-        except DuplicatedStudyError:
-            study_id = storage.get_study_id_from_name(name)
+    try:
+        study_id = storage.get_study_id_from_name(name)
+    except KeyError:
+        with quiet_optuna():
+            try:
+                return storage.create_new_study([StudyDirection[direction.upper()]], name)
+            except DuplicatedStudyError:  # by another process, just now
+                study_id = storage.get_study_id_from_name(name)
     stored = [d.name.lower() for d in storage.get_study_directions(study_id)]
     if stored != [direction]:
         raise ValueError(
             f'Study "{name}" is there with direction {" and ".join(stored)}, this run would {direction}: '
-            "choose another study_name."
+            "choose another study name."
         )
     return study_id
 
 
-def sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings: Settings) -> None:
-    """Write space and settings into a new study; in one that is there, check that they are the same."""
+def check(storage: BaseStorage, study_id: int, name: str, space: Space, settings: Settings) -> None:
+    """ValueError, and nothing changed, if the study is not this run's or a new one."""
     attributes = storage.get_study_system_attrs(study_id)
     if VERSION in attributes:
         _check_same(name, attributes, space, settings)
+    elif storage.get_n_trials(study_id) > 0:
+        raise ValueError(f'Study "{name}" was not written by compbo: choose another study name for this run.')
+
+
+def sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings: Settings) -> None:
+    """Write space and settings into a new study; in one that is there, check that they are the same."""
+    check(storage, study_id, name, space, settings)
+    attributes = storage.get_study_system_attrs(study_id)
+    if VERSION in attributes:
         if attributes.get(THREADS) != torch.get_num_threads():
             log.warning(
                 "This run was begun with %s PyTorch threads and goes on with %d: suggestions may differ in their last "
@@ -68,8 +79,6 @@ def sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings:
                 *(attributes.get(THREADS), torch.get_num_threads()),
             )
         return
-    if storage.get_n_trials(study_id) > 0:
-        raise ValueError(f'Study "{name}" was not written by compbo: choose another study_name for this run.')
     from compbo import __version__
 
     packed: dict[str, Any] = {**pack(SPACE, space.to_dict()), **pack(SETTINGS, settings.to_dict())}
@@ -90,7 +99,7 @@ def _check_same(name: str, attributes: dict[str, Any], space: Space, settings: S
     if found:
         raise ValueError(
             f'Study "{name}" was begun differently: {"; ".join(found)}. Give the same to resume it, '
-            "or choose another study_name to begin anew."
+            "or choose another study name to begin anew."
         )
 
 
@@ -99,6 +108,9 @@ def _differences(stored: dict[str, Any], given: dict[str, Any], prefix: str = ""
     for key in dict.fromkeys([*stored, *given]):
         old, new = stored.get(key), given.get(key)
         if isinstance(old, dict) and isinstance(new, dict):
+            kind = next((word for word in ("name", "type") if old.get(word) != new.get(word)), None)
+            if kind is not None:  # of another kind: its numbers are others anyway
+                old, new = {kind: old.get(kind)}, {kind: new.get(kind)}
             found += _differences(old, new, f"{prefix}{key}.")
         elif old != new:
             found.append(f"{prefix}{key} (stored {old!r}, given {new!r})")

@@ -17,7 +17,7 @@ from compbo.space import Space
 from compbo.space.convert import on_its_step
 from compbo.storage.connect import connect, quiet_optuna
 from compbo.storage.lease import Lease
-from compbo.storage.signature import PIECE, SETTINGS, SPACE, VERSION, find_or_create, pack, sign, unpack
+from compbo.storage.signature import PIECE, SETTINGS, SPACE, VERSION, check, find_or_create, pack, sign, unpack
 
 if TYPE_CHECKING:
     import os
@@ -49,6 +49,7 @@ class StoredRun:
         """A new run, or the one that is there if it was made with the same space and settings."""
         backend = connect(storage)
         study_id = find_or_create(backend, name, settings.direction)
+        check(backend, study_id, name, space, settings)  # before the lease, which writes
         run = cls(backend, study_id, space)
         run.lease.acquire()
         try:
