@@ -235,7 +235,7 @@ def test_a_failed_value_is_recorded_and_never_best(value: float | None) -> None:
 @pytest.mark.parametrize(
     ("points", "values", "match"),
     [
-        ([{"x": 0.0, "y": 0.0}], [1.0, 2.0], "1 points but 2 values"),
+        ([{"x": 0.0, "y": 0.0}], [1.0, 2.0], "1 point but 2 values"),
         ([{"x": 0.0, "y": 0.0}, {"x": 9.0, "y": 0.0}], [1.0, 2.0], '"x"'),
         ([{"x": 0.0, "y": 0.0}, {"x": 0.0}], [1.0, 2.0], '"y" is missing'),
         ([{"x": 0.0, "y": 0.0}], [object()], "not a number"),
