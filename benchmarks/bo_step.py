@@ -44,14 +44,14 @@ def trajectory(d: int = 16, length: int = 515) -> tuple[Tensor, Tensor]:
     x = torch.rand(3, d, dtype=DTYPE, generator=generator)
     y = levy(x, centre)
     while len(y) < length:
-        batch = maximise(fit_gp(x, y, generator=generator), "Adam-ERM", len(y), steps=16)
+        batch = maximise(fit_gp(x, y), "Adam-ERM", len(y), steps=16)
         x, y = torch.cat([x, batch]), torch.cat([y, levy(batch, centre)])
     return x[:length], y[:length]
 
 
 def compare(name: str, w: Work, x: Tensor, y: Tensor, repeats: int) -> Row:
     def ours(maximizer: str) -> None:
-        maximise(fit_gp(x, y, generator=stream(0, "fit")), maximizer, len(y))
+        maximise(fit_gp(x, y), maximizer, len(y))
 
     def theirs() -> None:
         botorch_fit(w, None)
@@ -72,7 +72,7 @@ def run(works: list[Work], repeats: int = 3) -> list[Row]:
     rows = [compare(w.name, w, w.gp.train_x, w.gp.train_y, repeats) for w in works]
     x, y = trajectory()
     for n in TRAJECTORY:
-        gp = fit_gp(x[:n], y[:n], generator=stream(0, "fit"))
+        gp = fit_gp(x[:n], y[:n])
         w = Work(16, n, gp, x[:0], x[:0])
         rows.append(compare(f"run, n = {n}", w, x[:n], y[:n], repeats))
     return rows

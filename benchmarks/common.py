@@ -99,7 +99,7 @@ def levy(x: Tensor, centre: Tensor) -> Tensor:
 def work(d: int, n: int) -> Work:
     x, y = data(d, n)
     generator = stream(0, "benchmark work", d, n)
-    gp = fit_gp(x, y, generator=generator)
+    gp = fit_gp(x, y)
     batches = torch.rand(B, Q, d, dtype=DTYPE, generator=generator)
     z = torch.randn(Q, K, dtype=DTYPE, generator=generator)
     return Work(d, n, gp, batches, z)

@@ -7,7 +7,6 @@ from typing import Any
 
 from benchmarks.common import Row, Work, alternate, data
 from compbo.numerics import standardise
-from compbo.seeds import stream
 from compbo.surrogate.gp import Hyperparameters, NegativeLogPosterior, fit_gp
 from compbo.surrogate.kernels import MATERN52
 from compbo.surrogate.priors import paper
@@ -61,13 +60,13 @@ def run(works: list[Work]) -> list[Row]:
     rows: list[Row] = []
     for w in works:
         x, y = data(w.d, w.n)
-        before = fit_gp(x[:-16], y[:-16], generator=stream(0, "fit")).hyperparameters
+        before = fit_gp(x[:-16], y[:-16]).hyperparameters
         loss = NegativeLogPosterior(x, standardise(y).values, MATERN52, paper(w.d), None)
         for kind, start in (("cold", None), ("warm", before)):
             found: dict[str, float] = {}
 
             def ours() -> None:
-                found["ours"] = fit_gp(x, y, warm_start=start, generator=stream(0, "fit")).loss
+                found["ours"] = fit_gp(x, y, warm_start=start).loss
 
             def theirs() -> None:
                 found["theirs"] = loss(loss.pack(botorch_fit(w, start)))[0]

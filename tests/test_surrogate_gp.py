@@ -147,7 +147,7 @@ class TestObjective:
         noise = math.exp(theta[-1])
         free = NegativeLogPosterior(x, y, get_kernel("se"), priors, None)(theta)
         fixed = NegativeLogPosterior(x, y, get_kernel("se"), priors, noise)(theta[:-1])
-        density = float(priors.noise.log_density(torch.tensor(noise, dtype=F64)))
+        density = float(priors.noise.log_density(np.array(noise)))
         assert fixed[0] - free[0] == pytest.approx(density, rel=1e-9)
         np.testing.assert_allclose(fixed[1], free[1][:-1], rtol=1e-10)
 
@@ -176,20 +176,12 @@ class TestPriors:
         x = torch.logspace(-4, 2, 25, dtype=F64).requires_grad_()
         expected = theirs.log_prob(x)
         (slope,) = torch.autograd.grad(expected.sum(), x)
-        torch.testing.assert_close(ours.log_density(x), expected, rtol=1e-9, atol=1e-9)
-        torch.testing.assert_close(ours.slope(x.detach()), slope, rtol=1e-9, atol=1e-9)
-
-    def test_samples_have_the_moments_of_their_prior(self) -> None:
-        count = 40_000
-        gamma = Gamma(3.0, 6.0).sample(count, seeded(0))
-        assert float(gamma.mean()) == pytest.approx(0.5, abs=4 * math.sqrt(3 / 36 / count))
-        assert float(gamma.var()) == pytest.approx(3 / 36, rel=0.05)
-        log = LogNormal(1.0, 0.5).sample(count, seeded(1)).log()
-        assert float(log.mean()) == pytest.approx(1.0, abs=4 * 0.5 / math.sqrt(count))
-        assert float(log.std()) == pytest.approx(0.5, rel=0.03)
+        at = x.detach().numpy()
+        np.testing.assert_allclose(ours.log_density(at), expected.detach(), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(ours.slope(at), slope, rtol=1e-9, atol=1e-9)
 
     def test_lengthscales_grow_with_the_root_of_the_dimension(self) -> None:
-        assert get_priors("dimension-scaled", 16).lengthscale.mean == pytest.approx(4 * math.exp(math.sqrt(2.0)))
+        assert get_priors("dimension-scaled", 16).lengthscale.middle == pytest.approx(4 * math.exp(math.sqrt(2.0)))
 
     def test_unknown_names(self) -> None:
         with pytest.raises(ValueError, match=r"prior set 'flat' is unknown; choose one of paper, dimension-scaled"):
@@ -202,7 +194,7 @@ class TestFit:
     @pytest.mark.parametrize("kernel", KERNELS)
     def test_posterior_equals_botorch_at_the_fitted_hyperparameters(self, kernel: str) -> None:
         x, y = dataset(30, 3)
-        gp = fit_gp(x, y, kernel=kernel, generator=seeded(0))
+        gp = fit_gp(x, y, kernel=kernel)
         model = reference_gp(x, gp.train_y, kernel, gp.hyperparameters)
         points = torch.rand(7, 4, 3, dtype=F64, generator=seeded(9))
         ours, theirs = gp.posterior(points), model.posterior(points)
@@ -215,7 +207,7 @@ class TestFit:
 
     def test_predictions_follow_the_data_in_its_own_units(self) -> None:
         x, y = dataset(40, 2)
-        gp = fit_gp(x, 1e6 * y - 3e7, generator=seeded(0))
+        gp = fit_gp(x, 1e6 * y - 3e7)
         mean, deviation = gp.predict(x)
         assert float(((mean - (1e6 * y - 3e7)).abs() / 1e6).max()) < 0.5
         assert float(deviation.max()) < 0.5e6
@@ -228,7 +220,7 @@ class TestFit:
         covariance = reference_kernel(kernel, truth.lengthscale, 1.0)(x).to_dense().detach()
         root = torch.linalg.cholesky(covariance + truth.noise * torch.eye(n, dtype=F64))
         y = root @ torch.randn(n, dtype=F64, generator=seeded(6))
-        gp = fit_gp(x, y, kernel=kernel, generator=seeded(0))
+        gp = fit_gp(x, y, kernel=kernel)
         ratio = gp.hyperparameters.lengthscale / truth.lengthscale
         assert 1 / 1.6 < float(ratio.min()) <= float(ratio.max()) < 1.6
         noise = gp.hyperparameters.noise * gp.scale**2
@@ -236,13 +228,13 @@ class TestFit:
 
     def test_irrelevant_dimensions_get_long_lengthscales(self) -> None:
         x = torch.rand(60, 4, dtype=F64, generator=seeded(0))
-        found = fit_gp(x, (6 * x[:, 1]).sin(), priors="dimension-scaled", generator=seeded(0)).hyperparameters
+        found = fit_gp(x, (6 * x[:, 1]).sin(), priors="dimension-scaled").hyperparameters
         assert int(found.lengthscale.argmin()) == 1
         assert float(found.lengthscale[[0, 2, 3]].min()) > 3 * float(found.lengthscale[1])
 
     def test_the_gradient_vanishes_at_the_optimum_or_points_out_of_the_bounds(self) -> None:
         x, y = dataset(40, 3)
-        gp = fit_gp(x, y, generator=seeded(0))
+        gp = fit_gp(x, y)
         objective = NegativeLogPosterior(x, gp.train_y, gp.kernel, get_priors("paper", 3), None)
         theta = objective.pack(gp.hyperparameters)
         value, gradient = objective(theta)
@@ -251,22 +243,32 @@ class TestFit:
         assert value == pytest.approx(gp.loss, rel=1e-10)
         assert np.abs(projected).max() < 1e-2
 
-    def test_more_starts_find_no_worse_an_optimum(self) -> None:
-        x, y = dataset(25, 4, seed=11)
-        alone, several = fit_gp(x, y), fit_gp(x, y, generator=seeded(0))
-        assert several.loss <= alone.loss + 1e-6
+    @pytest.mark.parametrize("priors", PRIORS)
+    def test_the_cold_start_is_no_worse_than_the_middle_of_the_prior(self, priors: str) -> None:
+        for seed in range(4):
+            x, y = dataset(25, 4, seed=seed)
+            middle = torch.full((4,), get_priors(priors, 4).lengthscale.middle, dtype=F64)
+            from_middle = fit_gp(x, y, priors=priors, warm_start=Hyperparameters(middle, 1.0, 1e-2))
+            assert fit_gp(x, y, priors=priors).loss <= from_middle.loss + 1e-4
+
+    def test_cold_starts_find_short_lengthscales(self) -> None:
+        """A rough function of one input among ten, with lengthscales that the prior expects to be long."""
+        x = torch.rand(80, 10, dtype=F64, generator=seeded(1))
+        found = fit_gp(x, (25 * x[:, 0]).sin() + x[:, -1], priors="dimension-scaled").hyperparameters
+        assert int(found.lengthscale.argmin()) == 0
+        assert float(found.lengthscale[1:].min()) > 5 * float(found.lengthscale[0])
 
     def test_warm_start_reaches_the_same_value_in_fewer_evaluations(self) -> None:
         x, y = dataset(60, 4)
-        before = fit_gp(x[:-1], y[:-1], generator=seeded(0))
-        cold = fit_gp(x, y, generator=seeded(0))
-        warm = fit_gp(x, y, warm_start=before.hyperparameters, generator=seeded(0))
-        assert warm.evaluations < 0.6 * cold.evaluations
+        before = fit_gp(x[:-1], y[:-1])
+        cold = fit_gp(x, y)
+        warm = fit_gp(x, y, warm_start=before.hyperparameters)
+        assert warm.evaluations < cold.evaluations
         assert warm.loss <= cold.loss + 1e-6
 
     def test_warm_start_from_its_own_optimum_stays(self) -> None:
         x, y = dataset(30, 2)
-        cold = fit_gp(x, y, generator=seeded(0))
+        cold = fit_gp(x, y)
         warm = fit_gp(x, y, warm_start=cold.hyperparameters)
         assert warm.loss <= cold.loss + 1e-6
         assert warm.evaluations < cold.evaluations
@@ -274,7 +276,7 @@ class TestFit:
     def test_fixed_noise_is_honoured(self) -> None:
         x, y = dataset(20, 2)
         for noise in (NOISELESS, 0.3, 1e-9):
-            gp = fit_gp(x, y, noise=noise, generator=seeded(0))
+            gp = fit_gp(x, y, noise=noise)
             assert gp.hyperparameters.noise == noise
             assert gp.posterior.noise_ratio == pytest.approx(noise / gp.hyperparameters.outputscale)
             mean, deviation = gp.predict(x)
@@ -283,7 +285,7 @@ class TestFit:
 
     def test_noiseless_interpolates(self) -> None:
         x, y = dataset(15, 2)
-        gp = fit_gp(x, y, noise=1e-8, generator=seeded(0))
+        gp = fit_gp(x, y, noise=1e-8)
         mean, deviation = gp.predict(x)
         torch.testing.assert_close(mean, y, rtol=0, atol=1e-4 * gp.scale)
         assert float(deviation.max()) < 1e-3 * gp.scale
@@ -292,24 +294,24 @@ class TestFit:
     def test_bounds_are_honoured(self, priors: str) -> None:
         """White noise pushes the lengthscales and the noise around as far as they can go."""
         x = torch.rand(30, 2, dtype=F64, generator=seeded(0))
-        y = torch.randn(30, dtype=F64, generator=seeded(1))
         for seed in range(3):
-            found = fit_gp(x, y, priors=priors, generator=seeded(seed)).hyperparameters
+            y = torch.randn(30, dtype=F64, generator=seeded(seed + 1))
+            found = fit_gp(x, y, priors=priors).hyperparameters
             assert LENGTHSCALE_BOUNDS[0] * (1 - 1e-12) <= float(found.lengthscale.min())
             assert float(found.lengthscale.max()) <= LENGTHSCALE_BOUNDS[1] * (1 + 1e-12)
             assert OUTPUTSCALE_BOUNDS[0] * (1 - 1e-12) <= found.outputscale <= OUTPUTSCALE_BOUNDS[1] * (1 + 1e-12)
             assert NOISE_BOUNDS[0] * (1 - 1e-12) <= found.noise <= NOISE_BOUNDS[1] * (1 + 1e-12)
 
-    def test_same_generator_state_same_fit(self) -> None:
+    def test_same_data_same_fit(self) -> None:
         x, y = dataset(25, 3)
-        one, two = fit_gp(x, y, generator=seeded(4)), fit_gp(x, y, generator=seeded(4))
+        one, two = fit_gp(x, y), fit_gp(x, y)
         assert torch.equal(one.hyperparameters.lengthscale, two.hyperparameters.lengthscale)
         assert one.loss == two.loss
         assert one.evaluations == two.evaluations
 
     def test_scaling_the_outputs_changes_nothing_inside(self) -> None:
         x, y = dataset(20, 2)
-        one, two = fit_gp(x, y, generator=seeded(0)), fit_gp(x, 2.0**40 * y, generator=seeded(0))
+        one, two = fit_gp(x, y), fit_gp(x, 2.0**40 * y)
         torch.testing.assert_close(one.hyperparameters.lengthscale, two.hyperparameters.lengthscale, rtol=1e-6, atol=0)
         assert two.scale == pytest.approx(2.0**40 * one.scale, rel=1e-12)
 
@@ -325,7 +327,7 @@ class TestFit:
         torch.testing.assert_close(gp.predict(probe)[0], same.predict(rounder(probe))[0], rtol=0, atol=1e-12)
 
     def test_the_iteration_limit_is_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(gp_module, "COLD_STARTS", 1)
+        monkeypatch.setattr(gp_module, "COLD_STARTS", (1.0,))
         x, y = dataset(30, 3)
         assert fit_gp(x, y, max_iterations=2).evaluations < fit_gp(x, y).evaluations
 
@@ -355,7 +357,7 @@ HARD_DATA = {
 def test_hard_data_never_raises_and_gives_a_finite_posterior(case: str, noise: float | None, kernel: str) -> None:
     x, y = (torch.tensor(values, dtype=F64) for values in HARD_DATA[case])
     for priors in PRIORS:
-        gp = fit_gp(x, y, kernel=kernel, priors=priors, noise=noise, generator=seeded(0))
+        gp = fit_gp(x, y, kernel=kernel, priors=priors, noise=noise)
         assert math.isfinite(gp.loss)
         probe = torch.cat([x, torch.rand(20, 2, dtype=F64, generator=seeded(1))])
         batch = gp.posterior(probe.unsqueeze(1))
@@ -372,13 +374,13 @@ def test_hard_data_never_raises_and_gives_a_finite_posterior(case: str, noise: f
 def test_fewer_observations_than_dimensions() -> None:
     x, y = dataset(4, 30)
     for priors in PRIORS:
-        gp = fit_gp(x, y, priors=priors, generator=seeded(0))
+        gp = fit_gp(x, y, priors=priors)
         assert torch.isfinite(gp.posterior(torch.rand(3, 5, 30, dtype=F64, generator=seeded(1))).mean).all()
 
 
 def test_float32_data_is_taken_as_float64() -> None:
     x, y = dataset(12, 2)
-    gp = fit_gp(x.float(), y.float(), generator=seeded(0))
+    gp = fit_gp(x.float(), y.float())
     assert gp.train_x.dtype == gp.train_y.dtype == gp.posterior.alpha.dtype == F64
 
 

@@ -313,7 +313,7 @@ class TestRounding:
         """kNN's space of the paper: two integers. Rounding alone makes every finite difference zero."""
         space = Space({"n_neighbors": Int(1, 25), "p": Int(1, 4)})
         x = space.sample_unit((12,), seeded(0))
-        gp = fit_gp(x, (x - 0.4).square().sum(-1).neg(), rounder=space.rounder(), generator=seeded(1))
+        gp = fit_gp(x, (x - 0.4).square().sum(-1).neg(), rounder=space.rounder())
         oracle = Oracle(acquisition, gp.posterior, FreshSamples(3, 64), gp.best)
         oracle.start(seeded(2))
         draw = oracle.fixed_draw()
@@ -329,7 +329,7 @@ class TestRounding:
     def test_categories_and_booleans_have_one_too(self) -> None:
         space = Space({"kernel": Categorical(["rbf", "poly", "linear"]), "bootstrap": Bool()})
         x = space.sample_unit((10,), seeded(0))
-        gp = fit_gp(x, x[:, 0] - x[:, 3], rounder=space.rounder(), generator=seeded(1))
+        gp = fit_gp(x, x[:, 0] - x[:, 3], rounder=space.rounder())
         oracle = Oracle(UCB(), gp.posterior, FreshSamples(2, 64), gp.best)
         oracle.start(seeded(2))
         inner = oracle.inner(space.sample_unit((4, 2), seeded(3)), oracle.draw())

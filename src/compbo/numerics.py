@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+from scipy.linalg import lapack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,12 +42,29 @@ def cholesky(matrix: Tensor, rounding: float = 0.0) -> Cholesky:
     rounding: size of the rounding errors in the entries, where they may exceed the diagonal itself (a posterior
     covariance is a difference); jitter is never relative to less than that.
     """
-    factor, info = torch.linalg.cholesky_ex(matrix)
-    bad = (info != 0) | ~torch.isfinite(factor.diagonal(dim1=-2, dim2=-1)).all(-1)
+    factor, info = _lapack_cholesky(matrix) if matrix.ndim == 2 else torch.linalg.cholesky_ex(matrix)
     jitter = torch.zeros(matrix.shape[:-2], dtype=matrix.dtype)
-    if not bool(bad.any()):
-        return Cholesky(factor, jitter, bad)
+    diagonal = factor.diagonal(dim1=-2, dim2=-1)
+    if not bool(info.any()) and math.isfinite(float(diagonal.sum())):
+        return Cholesky(factor, jitter, info.bool())
+    bad = (info != 0) | ~torch.isfinite(diagonal).all(-1)
     return _climb_ladder(matrix, factor, jitter, bad, max(rounding, torch.finfo(matrix.dtype).tiny))
+
+
+def _lapack_cholesky(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """One matrix by SciPy's LAPACK, twice as fast as PyTorch's. Rows here are columns there: lower is upper."""
+    upper, info = lapack.dpotrf(matrix.numpy().T, lower=0)
+    return torch.from_numpy(upper.T), torch.tensor(info)
+
+
+def inverse_of_factor(factor: Tensor) -> Tensor:
+    """L^-1 of one lower factor L (n, n)."""
+    return torch.from_numpy(lapack.dtrtri(factor.numpy().T, lower=0)[0].T)
+
+
+def lower_inverse(inverse_factor: Tensor) -> Tensor:
+    """The lower triangle of C^-1 = L^-T L^-1 (n, n), zeros above it, from L^-1."""
+    return torch.from_numpy(lapack.dlauum(inverse_factor.numpy().T, lower=0)[0].T)
 
 
 def _climb_ladder(matrix: Tensor, factor: Tensor, jitter: Tensor, bad: Tensor, smallest: float) -> Cholesky:

@@ -185,7 +185,7 @@ class Optimizer:
         pending = self._pending_tensor()
         digest = _digest(data, pending)
         started = time.perf_counter()
-        gp = self._fit(data, stream(self.settings.seed, "fit", digest))
+        gp = self._fit(data)
         fit_seconds = time.perf_counter() - started
         generator = stream(self.settings.seed, "ask", digest, count)
         order = torch.argsort(data.y, descending=True, stable=True)[:INCUMBENTS]
@@ -218,9 +218,9 @@ class Optimizer:
         data = self._data()
         if len(data.y) == 0:
             raise ValueError("model: nothing has been evaluated successfully yet.")
-        return self._fit(data, stream(self.settings.seed, "fit", _digest(data, self._pending_tensor())))
+        return self._fit(data)
 
-    def _fit(self, data: _Data, generator: torch.Generator) -> GP:
+    def _fit(self, data: _Data) -> GP:
         noise = self.settings.noise
         variance = None
         if noise is not None:
@@ -232,7 +232,6 @@ class Optimizer:
             priors=self.settings.priors,
             noise=variance,
             rounder=self.space.rounder(),
-            generator=generator,
         )
 
     # -- history as data --------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ class ThompsonSampling(AskTell):
         generator = self._stream(f"thompson {self.flavour}", history, count)
         if not bool(torch.isfinite(history.loss).any()):
             return self.space.sample(count, generator)
-        gp = self._fit(history, generator)
+        gp = self._fit(history)
         candidates = self._candidates(count, generator)
         if self.flavour == "function":
             return self.space.from_unit(best_of_joint_samples(gp, candidates, count, generator))
@@ -80,7 +80,7 @@ class ThompsonSampling(AskTell):
         candidates = torch.cat([candidates, history.x[:INCUMBENTS]])  # the history is sorted by loss
         return self.space.from_unit(maximise_paths(paths, candidates, self.starts, self.steps))
 
-    def _fit(self, history: History, generator: Generator) -> GP:
+    def _fit(self, history: History) -> GP:
         loss = history.loss.clone()
         finite = torch.isfinite(loss)
         loss[~finite] = loss[finite].max()
@@ -95,7 +95,6 @@ class ThompsonSampling(AskTell):
             priors=self.priors,
             noise=variance,
             rounder=self.space.rounder(),
-            generator=generator,
         )
 
     def _candidates(self, count: int, generator: Generator) -> Tensor:

@@ -3,7 +3,8 @@
     J = 1/2 log det C + 1/2 y^T C^-1 y + n/2 log 2 pi - log prior,   C = s_f^2 K + s_n^2 I
 
 With M = alpha alpha^T - C^-1 the derivative with respect to C is -M/2; for the lengthscales only products are needed:
-sum_ij Q_ij (a_ik - a_jk)^2 = 2 (sum_i q_i a_ik^2 - a_k^T Q a_k), with q the row sums of Q.
+sum_ij Q_ij (a_ik - a_jk)^2 = 2 (sum_i q_i a_ik^2 - a_k^T Q a_k), with q the row sums of Q. Q is symmetric, so its lower
+triangle T is enough: q = the row and column sums of T, and a_k^T Q a_k = 2 a_k^T T a_k (the diagonal drops out).
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from compbo.numerics import cholesky, single_threaded_blas, standardise, threads_for
+from compbo.numerics import (
+    cholesky,
+    inverse_of_factor,
+    lower_inverse,
+    single_threaded_blas,
+    standardise,
+    threads_for,
+)
 from compbo.surrogate.kernels import Kernel, get_kernel, left_factor, right_factor
 from compbo.surrogate.posterior import GPPosterior
 from compbo.surrogate.priors import PriorSet, get_priors
@@ -25,16 +33,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from torch import Generator, Tensor
+    from torch import Tensor
 
 NOISELESS = 2e-4  # variance in standardised units for tasks without noise
 
 LENGTHSCALE_BOUNDS = (5e-3, 1e3)
 OUTPUTSCALE_BOUNDS = (1e-3, 1e3)
 NOISE_BOUNDS = (1e-6, 10.0)
+NO_FACTOR = 1e10  # J where C has no factor
 
-COLD_STARTS = 3  # full prior guess and two draws; the best after a few iterations goes on
-TRIAL_ITERATIONS = 2
+COLD_STARTS = (0.1, 0.3, 1.0)  # lengthscales in units of the prior's middle; the best value is where the fit begins
+STEPS = (
+    1.0,
+    0.5,
+    4.0,
+)  # how far a step of the fit takes log lengthscale, output scale and noise: J is flat in the last
+TOLERANCE = 1e-7  # relative change of J that ends the fit
 MAX_ITERATIONS = 200
 
 
@@ -83,33 +97,31 @@ def fit_gp(
     noise: float | None = None,
     warm_start: Hyperparameters | None = None,
     rounder: Callable[[Tensor], Tensor] | None = None,
-    generator: Generator | None = None,
     max_iterations: int = MAX_ITERATIONS,
 ) -> GP:
     """Fit to x (n, d) in the unit cube and y (n,), both finite.
 
     noise: a fixed variance in standardised units (`NOISELESS` for noiseless tasks), or None to learn it.
-    warm_start: hyperparameters of a fit to almost the same data; one start instead of several.
-    generator: where the further cold starts come from; without one there is only the first.
+    warm_start: hyperparameters of a fit to almost the same data, to begin from.
     """
     x, y = _check_data(x, y, noise)
     rounded = x if rounder is None else rounder(x)
     outputs = standardise(y)
     n, d = rounded.shape
     objective = NegativeLogPosterior(rounded, outputs.values, get_kernel(kernel), get_priors(priors, d), noise)
-    starts = [objective.pack(warm_start)] if warm_start is not None else objective.cold_starts(generator)
     with single_threaded_blas(), threads_for(n * n * (n / 3 + d)):
-        theta, loss = _minimise(objective, starts, max_iterations)
-    found = objective.unpack(theta)
-    posterior = GPPosterior(
-        rounded,
-        outputs.values,
-        kernel=objective.kernel,
-        lengthscale=found.lengthscale,
-        outputscale=found.outputscale,
-        noise=found.noise,
-        rounder=rounder,
-    )
+        start = objective.cold_start() if warm_start is None else objective.pack(warm_start)
+        theta, loss = _minimise(objective, start, max_iterations)
+        found = objective.unpack(theta)
+        posterior = GPPosterior(
+            rounded,
+            outputs.values,
+            kernel=objective.kernel,
+            lengthscale=found.lengthscale,
+            outputscale=found.outputscale,
+            noise=found.noise,
+            rounder=rounder,
+        )
     return GP(
         rounded,
         outputs.values,
@@ -132,6 +144,16 @@ def _check_data(x: Tensor, y: Tensor, noise: float | None) -> tuple[Tensor, Tens
     if noise is not None and not (math.isfinite(noise) and noise > 0):
         raise ValueError(f"fit_gp: noise must be a positive variance, got {noise}.")
     return x, y
+
+
+class _Forward(NamedTuple):
+    """J, and what its gradient needs: scaled inputs (n, d), slope of the kernel (n, n), L and L^-1 y."""
+
+    value: float
+    inputs: Tensor
+    slope: Tensor
+    factor: Tensor
+    whitened: Tensor
 
 
 class NegativeLogPosterior:
@@ -172,65 +194,79 @@ class NegativeLogPosterior:
         noise = float(values[d + 1]) if self.noise is None else self.noise
         return Hyperparameters(torch.as_tensor(values[:d]), float(values[d]), noise)
 
-    def cold_starts(self, generator: Generator | None) -> list[NDArray[np.float64]]:
-        """The middle of the priors, then draws from the lengthscale prior."""
-        d = self.x.shape[1]
-        middle = torch.full((d,), self.priors.lengthscale.mean, dtype=DTYPE)
-        starts = [Hyperparameters(middle, 1.0, 1e-2)]
-        if generator is not None:
-            draws = self.priors.lengthscale.sample(COLD_STARTS - 1, generator)
-            starts += [Hyperparameters(draw.expand(d), 1.0, 1e-2) for draw in draws]
-        return [self.pack(start) for start in starts]
+    def cold_start(self) -> NDArray[np.float64]:
+        """The best of a few isotropic lengthscales, by their values alone."""
+        d, middle = self.x.shape[1], self.priors.lengthscale.middle
+        guesses = (torch.full((d,), share * middle, dtype=DTYPE) for share in COLD_STARTS)
+        starts = [self.pack(Hyperparameters(guess, 1.0, 1e-2)) for guess in guesses]
+        return min(starts, key=lambda theta: self._forward(theta).value)
+
+    @property
+    def steps(self) -> NDArray[np.float64]:
+        """STEPS, one for every entry of theta."""
+        lengthscale, outputscale, noise = STEPS
+        rest = [outputscale, noise] if self.noise is None else [outputscale]
+        return np.array([lengthscale] * self.x.shape[1] + rest)
 
     def __call__(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """J and dJ/dtheta. Where C has no factor: a large value and no slope, so that the line search turns back."""
+        at = self._forward(theta)
+        if at.value == NO_FACTOR:
+            return at.value, np.zeros_like(theta)
+        _, outputscale, noise = self.unpack(theta)
+        inverse_factor = inverse_of_factor(at.factor)
+        alpha = inverse_factor.mT @ at.whitened
+        # dJ/dC = -M/2, of which the lower triangle is enough; tr(M C) = y^T alpha - n spares a pass over K
+        m = torch.addr(lower_inverse(inverse_factor), alpha, alpha, beta=-1.0)
+        trace = noise * float(m.diagonal().sum())
+        q = m.mul_(at.slope).tril_()
+        pull = ((q.sum(0) + q.sum(1)).unsqueeze(-1) * at.inputs - 2.0 * (q @ at.inputs)) * at.inputs
+        slope = 2.0 * self.kernel.slope_factor * outputscale * pull.sum(0).numpy()
+        misfit = float(self.y @ alpha)
+        gradient = np.append(slope, [-0.5 * (misfit - len(self.y) - trace), -0.5 * trace])[: len(theta)]
+        return at.value, gradient - self._log_prior(np.exp(theta))[1]
+
+    def _forward(self, theta: NDArray[np.float64]) -> _Forward:
         self.evaluations += 1
         lengthscale, outputscale, noise = self.unpack(theta)
-        n, d = self.x.shape
-        a = self.x / lengthscale
-        k = self.kernel.evaluate(left_factor(a) @ right_factor(a).mT)
+        inputs = self.x / lengthscale
+        k = self.kernel.evaluate(left_factor(inputs) @ right_factor(inputs).mT)
         covariance = outputscale * k.value
         covariance.diagonal().add_(noise)
         factor, _, failed = cholesky(covariance)
-        if bool(failed):
-            return 1e10, np.zeros_like(theta)
-        alpha = torch.cholesky_solve(self.y.unsqueeze(-1), factor).squeeze(-1)
-        value = factor.diagonal().log().sum() + 0.5 * self.y @ alpha + 0.5 * n * math.log(2.0 * math.pi)
-        # dJ/dC = -M/2
-        m = torch.addr(torch.cholesky_inverse(factor), alpha, alpha, beta=-1.0)
-        gradient = torch.empty(len(theta), dtype=DTYPE)
-        gradient[d] = -0.5 * outputscale * (m * k.value).sum()
-        if self.noise is None:
-            gradient[d + 1] = -0.5 * noise * m.diagonal().sum()
-        q = m.mul_(k.slope).mul_(self.kernel.slope_factor * outputscale)
-        gradient[:d] = 2.0 * ((q.sum(-1, keepdim=True) * a - q @ a) * a).sum(0)
-        prior, slope = self._log_prior(lengthscale, outputscale, noise)
-        return float(value - prior), (gradient - slope[: len(theta)]).numpy()
+        whitened = torch.linalg.solve_triangular(factor, self.y.unsqueeze(-1), upper=False).squeeze(-1)
+        value = factor.diagonal().log().sum() + 0.5 * whitened @ whitened + 0.5 * len(self.y) * math.log(2.0 * math.pi)
+        loss = NO_FACTOR if bool(failed) else float(value) - self._log_prior(np.exp(theta))[0]
+        return _Forward(loss, inputs, k.slope, factor, whitened)
 
-    def _log_prior(self, lengthscale: Tensor, outputscale: float, noise: float) -> tuple[Tensor, Tensor]:
-        """log p(theta) and its derivative in log theta; a fixed noise has no prior."""
-        s, e = torch.tensor(outputscale, dtype=DTYPE), torch.tensor(noise, dtype=DTYPE)
-        p = self.priors
-        value = p.lengthscale.log_density(lengthscale).sum() + p.outputscale.log_density(s)
-        if self.noise is None:
-            value = value + p.noise.log_density(e)
-        slope = [p.lengthscale.slope(lengthscale) * lengthscale, (p.outputscale.slope(s) * s).reshape(1)]
-        return value, torch.cat([*slope, (p.noise.slope(e) * e).reshape(1)])
+    def _log_prior(self, values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """log p and its derivative in log theta at exp(theta); a fixed noise has no prior."""
+        d = self.x.shape[1]
+        parts = [(self.priors.lengthscale, values[:d]), (self.priors.outputscale, values[d : d + 1])]
+        parts += [(self.priors.noise, values[d + 1 :])] if self.noise is None else []
+        value = sum(float(prior.log_density(part).sum()) for prior, part in parts)
+        return value, np.concatenate([prior.slope(part) * part for prior, part in parts])
 
 
 def _minimise(
-    objective: NegativeLogPosterior, starts: list[NDArray[np.float64]], iterations: int
+    objective: NegativeLogPosterior, start: NDArray[np.float64], iterations: int
 ) -> tuple[NDArray[np.float64], float]:
-    """L-BFGS-B; of several starts the best after a few iterations goes on to the end."""
-    from scipy.optimize import minimize
+    """L-BFGS-B in theta / steps."""
+    from scipy.optimize import Bounds, minimize
 
-    def run(start: NDArray[np.float64], steps: int) -> tuple[NDArray[np.float64], float]:
-        found = minimize(
-            objective, start, jac=True, method="L-BFGS-B", bounds=objective.bounds, options={"maxiter": steps}
-        )
-        return np.asarray(found.x, dtype=np.float64), float(found.fun)
+    steps = objective.steps
+    lower, upper = np.array(objective.bounds).T
 
-    if len(starts) > 1:
-        trials = [run(start, min(TRIAL_ITERATIONS, iterations)) for start in starts]
-        starts = [min(trials, key=lambda trial: trial[1])[0]]
-    return run(starts[0], iterations)
+    def loss(scaled: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        value, gradient = objective(scaled * steps)
+        return value, gradient * steps
+
+    found = minimize(
+        loss,
+        start / steps,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(lower / steps, upper / steps),
+        options={"maxiter": iterations, "ftol": TOLERANCE},
+    )
+    return np.asarray(found.x, dtype=np.float64) * steps, float(found.fun)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 
-from compbo.numerics import Cholesky, cholesky, keep_freed_memory
+from compbo.numerics import Cholesky, cholesky, inverse_of_factor, keep_freed_memory, lower_inverse
 from compbo.surrogate.kernels import Kernel, left_factor, right_factor
 from compbo.types import DTYPE
 
@@ -138,9 +138,11 @@ class GPPosterior:
         # Products with C^-1 need one pass where the factor needs two; the factor is kept for ill-conditioned C.
         self._rounding = torch.finfo(DTYPE).eps * len(train_y) / max(self.noise_ratio, 1e-12)  # of Sigma's entries
         self.well_conditioned = self._rounding < 1e-3 * self.noise_ratio
-        identity = torch.eye(len(train_y), dtype=DTYPE)
-        self._inverse_factor = torch.linalg.solve_triangular(factor, identity, upper=False)
-        self._inverse = torch.cholesky_inverse(factor) if self.well_conditioned else self._inverse_factor
+        self._inverse_factor = inverse_of_factor(factor)
+        self._inverse = self._inverse_factor
+        if self.well_conditioned:
+            lower = lower_inverse(self._inverse_factor)
+            self._inverse = lower + lower.tril(-1).mT
 
     @property
     def dim(self) -> int:

@@ -5,30 +5,26 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import torch
+import numpy as np
 
 if TYPE_CHECKING:
-    from torch import Generator, Tensor
+    from numpy.typing import NDArray
 
 
 class Prior(Protocol):
     """A density over positive numbers."""
 
-    def log_density(self, x: Tensor) -> Tensor:
+    def log_density(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """log p(x), elementwise."""
         ...
 
-    def slope(self, x: Tensor) -> Tensor:
+    def slope(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """d log p / dx, elementwise."""
         ...
 
     @property
-    def mean(self) -> float:
-        """Expected value (of the logarithm, exponentiated, where the mean itself is far out in the tail)."""
-        ...
-
-    def sample(self, count: int, generator: Generator) -> Tensor:
-        """Independent draws (count,)."""
+    def middle(self) -> float:
+        """A typical value."""
         ...
 
 
@@ -38,26 +34,19 @@ class Gamma(NamedTuple):
     concentration: float
     rate: float
 
-    def log_density(self, x: Tensor) -> Tensor:
+    def log_density(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """a log b - log Gamma(a) + (a - 1) log x - b x."""
         a, b = self
-        return a * math.log(b) - math.lgamma(a) + (a - 1.0) * x.log() - b * x
+        return a * math.log(b) - math.lgamma(a) + (a - 1.0) * np.log(x) - b * x
 
-    def slope(self, x: Tensor) -> Tensor:
+    def slope(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """(a - 1)/x - b."""
         return (self.concentration - 1.0) / x - self.rate
 
     @property
-    def mean(self) -> float:
-        """a / b."""
+    def middle(self) -> float:
+        """The mean a / b."""
         return self.concentration / self.rate
-
-    def sample(self, count: int, generator: Generator) -> Tensor:
-        """Draws by inversion, so that they come from the generator passed."""
-        from scipy.special import gammaincinv
-
-        u = torch.rand(count, dtype=torch.float64, generator=generator)
-        return torch.as_tensor(gammaincinv(self.concentration, u.numpy())) / self.rate
 
 
 class LogNormal(NamedTuple):
@@ -66,26 +55,21 @@ class LogNormal(NamedTuple):
     location: float
     scale: float
 
-    def log_density(self, x: Tensor) -> Tensor:
+    def log_density(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """-log x - log(s sqrt(2 pi)) - (log x - m)^2 / (2 s^2)."""
         m, s = self
-        log = x.log()
+        log = np.log(x)
         return -log - math.log(s * math.sqrt(2.0 * math.pi)) - (log - m) ** 2 / (2.0 * s * s)
 
-    def slope(self, x: Tensor) -> Tensor:
+    def slope(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """-(1 + (log x - m) / s^2) / x."""
         m, s = self
-        return -(1.0 + (x.log() - m) / (s * s)) / x
+        return -(1.0 + (np.log(x) - m) / (s * s)) / x
 
     @property
-    def mean(self) -> float:
+    def middle(self) -> float:
         """The median: the mean is far out in the tail for a wide scale."""
         return math.exp(self.location)
-
-    def sample(self, count: int, generator: Generator) -> Tensor:
-        """exp(m + s N(0, 1))."""
-        normal = torch.randn(count, dtype=torch.float64, generator=generator)
-        return (self.location + self.scale * normal).exp()
 
 
 class PriorSet(NamedTuple):
