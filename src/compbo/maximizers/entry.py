@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -39,12 +40,17 @@ class Entry:
     form: Form  # which samples the objective is to be built on
     samples: Literal["fresh", "minibatch", "fixed"]  # what a step sees of them
     hyperparameters: Mapping[str, Hyperparameter]
-    solver: Callable[..., Solver]  # called with one keyword argument per hyperparameter
+    solver: Callable[..., Solver]  # called with one keyword argument per hyperparameter; ValueError if they disagree
     citation: str
 
     def __post_init__(self) -> None:
-        """Keep a mapping of its own: rows are made of shared ones."""
-        object.__setattr__(self, "hyperparameters", dict(self.hyperparameters))
+        """Keep a read-only mapping of its own: rows are made of shared ones."""
+        object.__setattr__(self, "hyperparameters", MappingProxyType(dict(self.hyperparameters)))
+
+    def __reduce__(self) -> tuple[type[Entry], tuple[Any, ...]]:
+        """Copies and pickles are made anew: a read-only view cannot be pickled."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return type(self), tuple({**values, "hyperparameters": dict(self.hyperparameters)}.values())
 
     @property
     def defaults(self) -> dict[str, Value]:
@@ -58,13 +64,18 @@ class Entry:
         return {name: parameter for name, parameter in domain.items() if parameter is not None}
 
     def settings(self, **given: Any) -> dict[str, Value]:
-        """Defaults with the given values; a ValueError for what is unknown or out of range."""
+        """Defaults with the given values; a ValueError for what is unknown, out of range or does not go together."""
         for name in given:
             if name not in self.hyperparameters:
                 known = ", ".join(self.hyperparameters) or "none"
                 raise ValueError(f"{self.name} has no hyperparameter {name!r}; it has: {known}.")
         checked = {name: self.hyperparameters[name].check(self.name, name, value) for name, value in given.items()}
-        return {**self.defaults, **checked}
+        settings = {**self.defaults, **checked}
+        try:
+            self.solver(**settings)  # refuses values that do not go together
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from error
+        return settings
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 Tuning domains are the paper's two tables with their slips corrected: SCGA and ASCGA learn at LU(1e-4, 1), Adadelta's
 rho is uniform, and the factor of the exponential schedule is 1 - LU(1e-7, 0.3), so what is tuned is the drop, not the
-factor.
+factor. Two ends are moved in, where the end itself would be refused: Rprop's lr stops at its largest step, 0.25 instead
+of 0.3, and SGA's momentum begins at 1e-6, because nesterov needs some.
 """
 
 from __future__ import annotations
@@ -96,9 +97,9 @@ TRACKING = _share(0.3, "beta, weight of the newest columns in zeta", (0.001, 0.9
 
 SGA = {
     "lr": LR,
-    "momentum": MOMENTUM,
-    "dampening": _share(0.0, "Delta, part of the gradient kept out of the momentum", (0.0, 1.0, "linear")),
-    "nesterov": Hyperparameter(False, "look ahead along the momentum", kind="bool", is_tuned=True),
+    "momentum": replace(MOMENTUM, tuned=(1e-6, 1.0, "linear")),
+    "dampening": _share(0.0, "Delta, part of the gradient kept out of the momentum, if any", (0.0, 1.0, "linear")),
+    "nesterov": Hyperparameter(False, "look ahead along the momentum, which it needs", kind="bool", is_tuned=True),
     "weight_decay": WEIGHT_DECAY,
     "lr_drop": LR_DROP,
 }
@@ -131,7 +132,7 @@ ADADELTA = {
     "eps": replace(EPS, default=1e-6),
 }
 RPROP = {
-    "lr": LR,
+    "lr": replace(LR, about="first step, at most the largest", tuned=(1e-5, 0.25, "log")),
     "eta_minus": _share(0.5, "eta_1, factor of a step whose gradient turned", (0.0, 1.0, "linear")),
     "eta_plus": Hyperparameter(1.2, "eta_2, factor of a step whose gradient held", low=1.0, tuned=(1.0, 3.0, "linear")),
     "largest": _share(0.25, "largest step", None, low_open=True),

@@ -54,7 +54,9 @@ class Ascent:
 def sga_solver(
     *, lr: float, momentum: float, dampening: float, nesterov: bool, weight_decay: float, lr_drop: float
 ) -> Ascent:
-    """SGA with momentum."""
+    """SGA with momentum; without it there is nothing to look ahead along (`torch.optim.SGD` refuses it too)."""
+    if nesterov and momentum == 0:
+        raise ValueError("nesterov=True needs momentum > 0, got momentum 0.")
     return Ascent(rules.sga(exponential(lr, 1 - lr_drop), momentum, dampening, nesterov, weight_decay))
 
 
@@ -87,7 +89,9 @@ def adadelta_solver(*, lr: float, rho: float, weight_decay: float, lr_drop: floa
 
 
 def rprop_solver(*, lr: float, eta_minus: float, eta_plus: float, largest: float, lr_drop: float) -> Ascent:
-    """Rprop."""
+    """Rprop; steps begin at lr and never get larger than `largest`."""
+    if lr > largest:
+        raise ValueError(f"lr must not exceed the largest step, {largest:g}, got {lr:g}.")
     return Ascent(rules.rprop(exponential(lr, 1 - lr_drop), eta_minus, eta_plus, largest=largest))
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 BEGIN = "<!-- catalogue:begin -->"
 END = "<!-- catalogue:end -->"
+OUTSIDE_BEGIN = "<!-- outside:begin -->"
+OUTSIDE_END = "<!-- outside:end -->"
 COLUMNS = ("name", "order", "category", "rule", "tracker", "form", "samples", "defaults")
 
 
@@ -42,10 +44,31 @@ def catalogue_markdown() -> str:
     return "\n".join(lines)
 
 
+def outside_markdown() -> str:
+    """The defaults that lie outside of their tuning domain, in Markdown; 0, which means "off", is left out."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for entry in CATALOGUE.values():
+        for name, hyperparameter in entry.hyperparameters.items():
+            default, tuned = hyperparameter.default, hyperparameter.tuned
+            if tuned is not None and default and not tuned[0] <= default <= tuned[1]:
+                domain = f"{tuned[0]:g} to {tuned[1]:g}, {tuned[2]}"
+                found.setdefault((name, _short(default), domain), []).append(entry.name)
+    lines = ["| maximizers | hyperparameter | default | tuned in |", "|---|---|---|---|"]
+    lines += [f"| {', '.join(names)} | {' | '.join(row)} |" for row, names in found.items()]
+    return "\n".join(lines)
+
+
 def renewed(text: str) -> str:
-    """A document with the table between its markers brought up to date; a ValueError if it has none."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
+    """A document with the tables between their markers brought up to date; a ValueError if it has no catalogue."""
+    if BEGIN not in text:
         raise ValueError(f"The document has no {BEGIN} ... {END} markers; add them where the table belongs.")
-    return f"{before}{BEGIN}\n{catalogue_markdown()}\n{END}{after}"
+    text = _filled(text, BEGIN, catalogue_markdown(), END)
+    return _filled(text, OUTSIDE_BEGIN, outside_markdown(), OUTSIDE_END) if OUTSIDE_BEGIN in text else text
+
+
+def _filled(text: str, begin: str, table: str, end: str) -> str:
+    before, _, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not closed:
+        raise ValueError(f"The document has no {end} after {begin}; the markers go in pairs.")
+    return f"{before}{begin}\n{table}\n{end}{after}"
