@@ -165,6 +165,18 @@ def test_notation_names_what_exists() -> None:
             assert re.search(rf"\b{re.escape(identifier)}\b", source), f"docs/notation.md: no {identifier} in {file}"
 
 
+def test_the_tree_of_the_design_names_every_room_and_nothing_else() -> None:
+    tree = re.search(r"^## Tree\n+```\n(.*?)^```", (ROOT / "docs" / "design.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert tree is not None
+    named = set(re.findall(r"[\w*]+(?:\.py|\.html|\.js|\.css|/)", tree[1]))
+    package = ROOT / "src" / "compbo"
+    rooms = {f"{init.parent.name}/" for init in package.rglob("__init__.py")}
+    modules = {path.name for path in package.glob("*.py")}
+    assert (rooms | modules) - named == set(), "not in the tree of docs/design.md"
+    outside = {"src/", "tests/", "benchmarks/", "docs/", "examples/"}
+    assert [name for name in named - outside - rooms if not any(package.rglob(name))] == [], "named but not there"
+
+
 @pytest.mark.touches_global_rng  # the inner tests do, on purpose
 def test_guard_on_global_generators_can_fail(pytester: pytest.Pytester) -> None:
     pytester.makeconftest((ROOT / "tests" / "conftest.py").read_text())
