@@ -116,8 +116,8 @@ def test_help_is_quick() -> None:
 
 
 def test_catalogue() -> None:
-    shown = run("catalogue").output
-    assert all(name in shown for name in compbo.CATALOGUE)
+    lines = run("catalogue").output.splitlines()
+    assert [line.split()[0] for line in lines] == ["name", *compbo.CATALOGUE]  # one line each, in 80 columns too
     assert run("catalogue", "--markdown").output.startswith("| name |")
 
 
@@ -167,6 +167,22 @@ def test_options_reach_the_run(folder: Path) -> None:
 
 def test_a_module_can_be_named(folder: Path) -> None:
     assert optimize("objective:train", "--space", "space.toml", "-n", "1").exit_code == 0
+
+
+def test_the_space_of_the_documentation(folder: Path) -> None:
+    """docs/cli.md, as a function and as a program sees it: the plain key is a constant."""
+    page = (Path(__file__).parents[1] / "docs" / "cli.md").read_text()
+    (toml,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    Path("space.toml").write_text(toml)
+    Path("sees.py").write_text('def f(p):\n    return p["epochs"] + p["lr"] + p["depth"]\n')
+    assert optimize("sees.py:f", "--space", "space.toml", "-n", "2", "--storage", "run.log").exit_code == 0
+    command = f"{PYTHON} -c 'import sys; print(sys.argv[1])' {{epochs}} {{lr}} {{depth}}"
+    done = optimize("--command", command, "--space", "space.toml", "-n", "2", "--storage", "program.log")
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    assert [list(record.params) for record in load_records("run.log")] == [["epochs", "lr", "depth"]] * 2
+    assert all(record.params["epochs"] == 10 for record in load_records("run.log"))
+    assert [record.value for record in load_records("program.log")] == [10.0, 10.0]
 
 
 # -- a program --------------------------------------------------------------------------------------------------------

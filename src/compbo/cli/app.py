@@ -206,10 +206,10 @@ def export(
 @app.command(epilog=EPILOG)
 @readable
 def catalogue(
-    markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table, with the defaults.")] = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """List what can maximise an acquisition function."""
+    """List what can maximise an acquisition function; with --markdown, with the default hyperparameters."""
     from rich.table import Table
 
     from compbo.maximizers import catalogue_markdown, catalogue_rows
@@ -218,9 +218,9 @@ def catalogue(
         typer.echo(catalogue_markdown())
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = ("name", "order", "category", "rule", "tracker", "form", "defaults")
+    columns = ("name", "order", "category", "rule", "tracker", "form", "samples")  # the defaults would not fit
     for column in columns:
-        table.add_column(column, no_wrap=column != "defaults", overflow="fold")
+        table.add_column(column, no_wrap=True)
     for row in catalogue_rows():
         table.add_row(*(row[column] for column in columns))
     out.print(table)

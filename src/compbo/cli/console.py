@@ -78,7 +78,7 @@ def readable(command: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt:
             say("Interrupted.")
             raise typer.Exit(INTERRUPTED) from None
-        except (typer.Exit, typer.Abort):
+        except (typer.Exit, typer.Abort, BrokenPipeError):  # the last: `| head`, which Typer ends quietly
             raise
         except Exception as error:
             if kwargs.get("debug"):

@@ -49,8 +49,9 @@ def minimize(
     """Minimise an expensive function.
 
     Args:
-        objective: gets one dictionary of parameters and returns a number. An exception, None, NaN or infinity is a
-            failed evaluation: recorded with its message, avoided from then on, and no reason to stop.
+        objective: gets one dictionary of parameters and returns a number (or an array or tensor of one element). An
+            exception, None, NaN or infinity is a failed evaluation: recorded with its message, avoided from then on,
+            and no reason to stop. If all fail, the best value is None and a warning is logged.
         space: a `Space`, or a mapping of names to parameters.
         evaluations: how many in all, failed and resumed ones included.
         batch_size: points suggested jointly; all are evaluated before the next batch. Default: `workers`, or 1. The
