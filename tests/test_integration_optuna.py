@@ -49,6 +49,20 @@ def objective(trial: Trial) -> float:
     return (x - 2) ** 2 + (rate - 0.01) ** 2 + share + depth / 4 + width / 64 + (kind == "a")
 
 
+@pytest.fixture
+def asks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the batches that were worked out."""
+    counts: list[int] = []
+    original = Optimizer.ask
+
+    def counted(self: Optimizer, count: int | None = None) -> list[dict[str, Any]]:
+        counts.append(count or 0)
+        return original(self, count)
+
+    monkeypatch.setattr(Optimizer, "ask", counted)
+    return counts
+
+
 def params_of(study: Study) -> list[dict[str, Any]]:
     return [trial.params for trial in study.trials]
 
@@ -149,6 +163,36 @@ class TestTrials:
         points = [*params_of(study), study.ask().relative_params]
         assert len({str(sorted(point.items())) for point in points}) == 10
 
+    def test_a_trial_that_failed_and_was_tried_again_with_success_is_not_a_failure(self) -> None:
+        """What Optuna's RetryFailedTrialCallback does with the trial of a worker that was killed."""
+
+        def next_point(*, failure: bool) -> dict[str, Any]:
+            study = optuna.create_study(sampler=cheap())
+            for n in range(1, 8):
+                self.add(study, n / 10, n, value=abs(n - 5.0))
+            if failure:
+                self.add(study, 0.5, 5, state=TrialState.FAIL)  # the best one
+            return dict(study.ask().relative_params)
+
+        assert next_point(failure=True) == next_point(failure=False) != {}
+
+    def test_an_interrupted_suggestion_leaves_no_trace(self, asks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupted(*args: Any, **kwargs: Any) -> None:
+            raise KeyboardInterrupt
+
+        study = run(cheap(), 5)
+        with monkeypatch.context() as patch:
+            patch.setattr("compbo.optimizer.propose", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                _ = study.ask().relative_params
+        assert study.trials[-1].state == TrialState.RUNNING  # Optuna's: nobody told it anything
+        asks.clear()
+        trial = study.ask()
+        assert trial.relative_params == run(cheap(), 6).trials[-1].params
+        assert (
+            len(asks) == 1 + 5
+        )  # that of the interrupted trial is not worked out; the other study's first has no space
+
     def test_infeasible_trials_are_avoided(self) -> None:
         """Without the constraint the best x is 0; with it, the border at a half is."""
 
@@ -196,6 +240,15 @@ class TestIndependentParameters:
         assert len(said) == 1
         assert "is drawn on its own, outside the model" in said[0]
 
+    def test_common_points_are_suggested_again(self, asks: list[int]) -> None:
+        """Trials with the same common parameters differ in the others; forcing them apart would waste the best."""
+        study = optuna.create_study(sampler=cheap(n_startup_trials=10, warn_independent_sampling=False))
+        study.optimize(lambda t: self.conditional(t) + 9 * (t.params["kind"] == "x"), n_trials=16)
+        kinds = [t.params["kind"] for t in study.trials]
+        assert {kinds[:10].count("x"), kinds[:10].count("y")} <= {3, 4, 5, 6, 7}  # the design goes on in its sequence
+        assert kinds[10:].count("y") >= 5
+        assert len(asks) == 15  # no trial was decided twice; the first has no space to be decided in
+
     def test_it_can_be_silenced(self, caplog: pytest.LogCaptureFixture) -> None:
         study = optuna.create_study(sampler=cheap(warn_independent_sampling=False))
         study.optimize(self.conditional, n_trials=6)
@@ -235,8 +288,10 @@ def test_bad_options_are_named() -> None:
         CompBOSampler(maximizer="CAdamME")
     with pytest.raises(ValueError, match="batch_size must be a whole number"):
         CompBOSampler(batch_size=0)
-    with pytest.raises(ValueError, match="n_startup_trials must be at least 0"):
+    with pytest.raises(ValueError, match="n_startup_trials must be a whole number >= 0"):
         CompBOSampler(n_startup_trials=-1)
+    with pytest.raises(ValueError, match="n_startup_trials must be a whole number"):
+        CompBOSampler(n_startup_trials=2.5)
 
 
 class TestJointBatches:
@@ -308,6 +363,11 @@ class TestDecisions:
         counter = Counter()
         assert decide(10, 4, self.look(plans=plans), counter) == ({"x": 2.0}, None, None)
         assert counter.asks == []
+
+    def test_a_trial_that_lost_its_place_is_decided_without_the_plan(self) -> None:
+        plans = [Plan(8, [{"x": float(i)} for i in range(4)])]
+        taken = self.look(plans=plans, pending={9: {"x": 0.0}})
+        assert decide(8, 1, taken, Counter()).point != {"x": 0.0}
 
     def test_a_plan_of_another_block_is_not(self) -> None:
         plans = [Plan(6, [{"x": float(i)} for i in range(4)])]
@@ -386,7 +446,12 @@ class TestClaims:
         assert held
         assert 50 < naps < 500
 
-    def test_a_space_that_is_used_up_does_not_stop_the_study(self) -> None:
+    def test_where_trials_have_more_parameters_there_is_nothing_to_claim(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        view = {"evaluations": [Evaluation(self.point, 1.0)], "more_varies": True}
+        assert self.settled(view, monkeypatch=monkeypatch) == (True, 0)
+
+    def test_a_space_that_is_used_up_does_not_stop_the_study(self, asks: list[int]) -> None:
         study = optuna.create_study(sampler=cheap(n_startup_trials=2))
         study.optimize(lambda trial: trial.suggest_int("x", 0, 3), n_trials=7)
         assert {trial.params["x"] for trial in study.trials} == {0, 1, 2, 3}
+        assert len(asks) <= 3 + 2 * 3  # where nothing is left, it looks for another point once

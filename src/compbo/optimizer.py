@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -31,6 +32,8 @@ from compbo.types import DTYPE, Box
 from compbo.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch import Tensor
 
 
@@ -72,6 +75,7 @@ class Optimizer:
         self.evaluations: list[Evaluation] = []
         self.pending: list[Point] = []
         self.telemetry: list[Telemetry] = []
+        self.may_repeat = False  # whether points may be suggested again: something else than they varies
 
     # -- tell -------------------------------------------------------------------------------------------------------
 
@@ -151,25 +155,17 @@ class Optimizer:
     def _design(self, count: int) -> tuple[list[Point], Telemetry]:
         """The first points of the seeded sequence that were neither evaluated nor are pending."""
         started = time.perf_counter()
-        generator = stream(self.settings.seed, "initial design", self.settings.initial_design)
-        sequence: torch.quasirandom.SobolEngine | None = None
-        if self.settings.initial_design == "sobol":
-            sequence = torch.quasirandom.SobolEngine(self.space.dim, scramble=True, seed=next_seed(generator))  # type: ignore[no-untyped-call]
         seen = {_key(point) for point in self._seen()}
         points: list[Point] = []
         misses = 0
-        while len(points) < count:
-            block = (
-                torch.rand(64, self.space.dim, dtype=DTYPE, generator=generator)
-                if sequence is None
-                else sequence.draw(64, dtype=DTYPE)
-            )
-            for point in self.space.from_unit(block):
-                fresh = _key(point) not in seen
-                misses = 0 if fresh else misses + 1
-                if (fresh or misses > ENUMERABLE) and len(points) < count:
-                    seen.add(_key(point))
-                    points.append(point)
+        for point in islice(self._sequence(), len(self._seen()) if self.may_repeat else 0, None):
+            fresh = self.may_repeat or _key(point) not in seen
+            misses = 0 if fresh else misses + 1
+            if fresh or misses > ENUMERABLE:
+                seen.add(_key(point))
+                points.append(point)
+            if len(points) == count:
+                break
         reason = f"{counted(count, 'point')} of the {self.settings.initial_design} design"
         return points, Telemetry(
             Verdict.DESIGN,
@@ -179,6 +175,19 @@ class Optimizer:
             points=count,
             start_seconds=time.perf_counter() - started,
         )
+
+    def _sequence(self) -> Iterator[Point]:
+        """The initial design, without end."""
+        generator = stream(self.settings.seed, "initial design", self.settings.initial_design)
+        sequence: torch.quasirandom.SobolEngine | None = None
+        if self.settings.initial_design == "sobol":
+            sequence = torch.quasirandom.SobolEngine(self.space.dim, scramble=True, seed=next_seed(generator))  # type: ignore[no-untyped-call]
+        while True:
+            if sequence is None:
+                block = torch.rand(64, self.space.dim, dtype=DTYPE, generator=generator)
+            else:
+                block = sequence.draw(64, dtype=DTYPE)
+            yield from self.space.from_unit(block)
 
     def _model_based(self, count: int) -> tuple[list[Point], Telemetry]:
         data = self._data()
@@ -240,13 +249,18 @@ class Optimizer:
         return [e.params for e in self.evaluations] + self.pending
 
     def _data(self) -> _Data:
-        """Observations in canonical order; a failed one stands at the worst value seen, so that it is avoided."""
+        """Observations in canonical order; a failed one stands at the worst value seen, so that it is avoided.
+
+        Not where the same point has a value as well: there it was tried again, with success.
+        """
         values = [self._sign * e.value for e in self.evaluations if e.value is not None]
         if not values:
             return _Data(torch.empty(0, self.space.dim, dtype=DTYPE), torch.empty(0, dtype=DTYPE))
         worst = min(values)
-        y = [worst if e.value is None else self._sign * e.value + 0.0 for e in self.evaluations]
-        x = self.space.to_unit([e.params for e in self.evaluations])
+        measured = {_key(e.params) for e in self.evaluations if not e.failed}
+        known = [e for e in self.evaluations if not e.failed or _key(e.params) not in measured]
+        y = [worst if e.value is None else self._sign * e.value + 0.0 for e in known]
+        x = self.space.to_unit([e.params for e in known])
         order = sorted(range(len(y)), key=lambda i: (x[i].tolist(), y[i]))
         return _Data(x[order], torch.tensor([y[i] for i in order], dtype=DTYPE))
 
@@ -264,6 +278,8 @@ class Optimizer:
         With declared noise repeating an evaluation is legitimate, unless it failed.
         """
         points = self.space.from_unit(batch)
+        if self.may_repeat:
+            return points, 0, ""
         noisy = bool(self.settings.noise)
         taken = {_key(e.params) for e in self.evaluations if e.failed or not noisy}
         if not noisy:

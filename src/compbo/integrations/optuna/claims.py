@@ -8,6 +8,8 @@ its point, then looks, and makes the claim final if it finds no rival:
   way, or it looked before, and makes its claim final; then we give way.
 
 A rival that does neither for a while is dead, and will not evaluate the point.
+
+Where trials have parameters outside the common space, all this is needless: they differ in those.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ def holds(point: Point, number: int, look: Callable[[], History]) -> bool:
     """Whether trial `number`, which has claimed the point, may make the claim final."""
     for _ in range(LOOKS):
         history = look()
+        if history.more_varies:
+            return True
         rivals = {n for n, other in history.pending.items() if other == point}
         if any(n < number or n in history.final for n in rivals):
             return False

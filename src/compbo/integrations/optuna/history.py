@@ -68,6 +68,7 @@ class History:
     final: set[int] = field(default_factory=set)  # those of them whose point will not change any more
     undecided: set[int] = field(default_factory=set)  # running, and nobody knows yet what they will evaluate
     plans: list[Plan] = field(default_factory=list)
+    more_varies: bool = False  # finished trials have parameters outside the space, so equal points are not equal trials
 
 
 class Reader:
@@ -88,6 +89,7 @@ class Reader:
                 point = self._finished_point(trial)
                 if point is not None:
                     history.evaluations.append(_evaluation(point, trial, best))
+                    history.more_varies |= self._has_more(trial)
             else:
                 self._add_unfinished(history, trial)
             if trial.number >= plans_from:
@@ -99,6 +101,9 @@ class Reader:
         if any(trial.distributions.get(name) != wanted for name, wanted in self._distributions.items()):
             return None
         return self.point(trial.params)
+
+    def _has_more(self, trial: FrozenTrial) -> bool:
+        return any(not d.single() for name, d in trial.distributions.items() if name not in self._distributions)
 
     def _add_unfinished(self, history: History, trial: FrozenTrial) -> None:
         published = unpack(POINT, trial.system_attrs)

@@ -41,13 +41,16 @@ class Decision(NamedTuple):
 def decide(
     number: int, batch_size: int, look: Callable[[], History], make_optimizer: Callable[[History], Optimizer]
 ) -> Decision:
-    """The point of trial `number`. look: the history now; it is asked again after every piece of long work."""
+    """The point of trial `number`. look: the history now; it is asked again after every piece of long work.
+
+    With a batch_size of 1 it is decided by itself, whatever was planned.
+    """
     settled: dict[int, Point] = {}  # undecided trials of earlier blocks, worked out here
     first = first_of_block(number, batch_size)
     while True:
         history = look()
         stored = [plan for plan in history.plans if plan.anchor >= first and plan.covers(number)]
-        if stored:
+        if stored and batch_size > 1:
             return Decision(max(stored, key=lambda plan: plan.anchor).point_of(number))
         waiting = [u for u in sorted(history.undecided) if number - RECENT <= u < first and u not in settled]
         target = waiting[0] if waiting else number

@@ -15,11 +15,11 @@ from optuna.trial import TrialState
 
 from compbo.integrations.optuna.claims import holds
 from compbo.integrations.optuna.history import CONSTRAINTS, FINAL, PLAN, POINT, History, Reader, publish
-from compbo.integrations.optuna.planning import decide, first_of_block
+from compbo.integrations.optuna.planning import Decision, decide, first_of_block
 from compbo.optimizer import Optimizer
 from compbo.propose import StartPolicy
 from compbo.seeds import derive_seed
-from compbo.settings import Settings
+from compbo.settings import Settings, whole_number
 from compbo.space import Space
 from compbo.storage.stored_run import ASK
 from compbo.types import Budget
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ATTEMPTS = 5  # to find a point that no other trial has; in a space that is used up there is none
+ATTEMPTS = 5  # to find a point that no other trial has
 
 
 class CompBOSampler(BaseSampler):
@@ -73,15 +73,13 @@ class CompBOSampler(BaseSampler):
         trials share (default: uniform, from the seed and the trial's number). constraints_func: at most 0 where
         feasible, as in Optuna's samplers; `Trial.set_constraint` is read too.
         """
-        if n_startup_trials < 0:
-            raise ValueError(f"n_startup_trials must be at least 0, got {n_startup_trials}.")
         self._settings = Settings(
             acquisition=acquisition,
             maximizer=maximizer,
             hyperparameters=hyperparameters or {},
             batch_size=batch_size,
             seed=secrets.randbits(31) if seed is None else seed,
-            initial_points=max(1, n_startup_trials),
+            initial_points=max(1, whole_number("n_startup_trials", n_startup_trials, 0)),
             noise=noise,
             kernel=kernel,
             priors=priors,
@@ -113,7 +111,19 @@ class CompBOSampler(BaseSampler):
         if not search_space:
             publish(storage, trial_id, POINT, {})
             return {}
-        reader = Reader(dict(sorted(search_space.items())))
+        try:
+            decision = self._claimed(study, trial, Reader(dict(sorted(search_space.items()))))
+        except BaseException:
+            publish(storage, trial_id, POINT, {})  # it evaluates nothing, so nobody is to work out or avoid its point
+            raise
+        storage.set_trial_system_attr(trial_id, FINAL, True)
+        if decision.telemetry is not None:
+            publish(storage, trial_id, ASK, {"telemetry": decision.telemetry.to_dict(), "rest": []})
+        return dict(decision.point)
+
+    def _claimed(self, study: Study, trial: FrozenTrial, reader: Reader) -> Decision:
+        """A decision whose point is published and no other trial's."""
+        storage, trial_id = study._storage, trial._trial_id
         maximize = study.direction == StudyDirection.MAXIMIZE
         settings = replace(self._settings, direction="maximize" if maximize else "minimize")
         plans_from = first_of_block(trial.number, settings.batch_size)
@@ -124,6 +134,7 @@ class CompBOSampler(BaseSampler):
         def make_optimizer(history: History) -> Optimizer:
             optimizer = Optimizer(reader.space)
             optimizer.settings = settings
+            optimizer.may_repeat = history.more_varies
             optimizer.evaluations = history.evaluations
             optimizer.pending = [point for _, point in sorted(history.pending.items())]
             return optimizer
@@ -135,12 +146,12 @@ class CompBOSampler(BaseSampler):
         for _ in range(ATTEMPTS):
             if settings.noise or holds(decision.point, trial.number, look):
                 break
-            decision = decide(trial.number, 1, look, make_optimizer)  # with the winner's point pending
+            again = decide(trial.number, 1, look, make_optimizer)  # with the winner's point pending
+            if again.point == decision.point:
+                break  # the space is used up
+            decision = again
             publish(storage, trial_id, POINT, decision.point)
-        storage.set_trial_system_attr(trial_id, FINAL, True)
-        if decision.telemetry is not None:
-            publish(storage, trial_id, ASK, {"telemetry": decision.telemetry.to_dict(), "rest": []})
-        return dict(decision.point)
+        return decision
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
