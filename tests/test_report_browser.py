@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from compbo.optimizer import Optimizer
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright: install compbo[dev]")
-sync_api.expect.set_options(timeout=60_000)
+PATIENCE = 120_000  # milliseconds: of a guard, not of a measurement; a busy machine may need half of it to load a page
+sync_api.expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -98,14 +100,14 @@ def _local(url: str) -> bool:
     return url.startswith(("file:", "data:", "blob:"))
 
 
-@pytest.fixture(scope="module")
-def opened(browser: Browser) -> Iterator[Callable[[], Visit]]:
-    """Make visits in fresh profiles without a network."""
+@contextmanager
+def visits(browser: Browser) -> Iterator[Callable[[], Visit]]:
+    """Make visits in fresh profiles without a network; all end with the block."""
     contexts: list[BrowserContext] = []
 
     def visit() -> Visit:
         context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True, color_scheme="light")
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         made = Visit(context.new_page())
         made.watch()
@@ -116,13 +118,21 @@ def opened(browser: Browser) -> Iterator[Callable[[], Visit]]:
         context.close()
 
 
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Callable[[], Visit]]:
+    """Visits of one test: pages that stay open take memory and time from the next."""
+    with visits(browser) as visit:
+        yield visit
+
+
 @pytest.fixture(scope="module")
-def shared(opened: Callable[[], Visit], files: dict[str, Path]) -> dict[str, Visit]:
+def shared(browser: Browser, files: dict[str, Path]) -> Iterator[dict[str, Visit]]:
     """Two pages that many tests look at: opening one takes seconds."""
-    visits = {"hostile": opened(), "plain": opened()}
-    for name, visit in visits.items():
-        visit.load(files[name])
-    return visits
+    with visits(browser) as visit:
+        made = {"hostile": visit(), "plain": visit()}
+        for name, one in made.items():
+            one.load(files[name])
+        yield made
 
 
 @pytest.fixture
@@ -264,7 +274,9 @@ DARK = ("rgb(18, 22, 27)", "rgb(227, 232, 237)")
 
 
 def check_colours(page: Page, expected: tuple[str, str]) -> None:
-    """Of the paper, and of the text in a chart, which is drawn a moment later."""
+    """Of the paper, and of the text in a chart, once the page says that all charts are drawn in them."""
+    name = "dark" if expected == DARK else "light"
+    page.wait_for_selector(f'html[data-ready="{name}"]', state="attached")
     sync_api.expect(page.locator("body")).to_have_css("background-color", expected[0])
     sync_api.expect(page.locator('[data-chart="importance"] .ytick text').first).to_have_css("fill", expected[1])
 
@@ -272,6 +284,7 @@ def check_colours(page: Page, expected: tuple[str, str]) -> None:
 def test_dark_mode_follows_the_system_and_the_button(opened: Callable[[], Visit], files: dict[str, Path]) -> None:
     visit = opened()
     visit.load(files["one"])
+    visit.page.bring_to_front()  # a page that shows no frames is not told of another colour scheme
     check_colours(visit.page, LIGHT)
     visit.page.emulate_media(color_scheme="dark")
     check_colours(visit.page, DARK)
@@ -332,6 +345,7 @@ def test_a_page_of_a_table_can_be_turned(plain_page: Visit) -> None:
 
 def test_paper_is_light_and_the_charts_fit_on_it(plain_page: Visit) -> None:
     page = plain_page.page
+    page.bring_to_front()
     page.emulate_media(media="print", color_scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     widths = page.locator("[data-chart] svg.main-svg").evaluate_all("all => all.map((one) => one.clientWidth)")

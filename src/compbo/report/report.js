@@ -51,11 +51,13 @@
     const chart = (id) => document.querySelector(`[data-chart="${id}"]`);
 
     const button = document.getElementById("theme");
-    const show = (name) => {
+    const show = async (name) => {
+      delete root.dataset.ready; // until every chart stands in these colours
       button.textContent = name === "dark" ? "Light" : "Dark";
       button.setAttribute("aria-label", `Switch to ${name === "dark" ? "light" : "dark"} colours`);
       button.setAttribute("aria-pressed", String(name === "dark"));
-      return Promise.all(all().map((element) => draw(element, name)));
+      await Promise.all(all().map((element) => draw(element, name)));
+      if (name === theme()) root.dataset.ready = name;
     };
     button.addEventListener("click", () => {
       root.dataset.theme = theme() === "dark" ? "light" : "dark";
@@ -104,7 +106,7 @@
     document.querySelectorAll("[data-table]").forEach((place) => table(place, report.tables[place.dataset.table]));
     document.querySelectorAll("[data-copy]").forEach((copy) => copy.addEventListener("click", () => copyText(copy)));
     document.getElementById("csv").addEventListener("click", () => download(report.tables.evaluations));
-    show(theme()).then(() => { root.dataset.ready = "true"; });
+    show(theme());
   };
 
   // Copying: where the clipboard is closed to a file, the text is selected instead.
