@@ -67,6 +67,22 @@ def _noisy_chatter(point: Mapping[str, Any]) -> float:
     return float(point["x"])
 
 
+def _leave_processes(point: Mapping[str, Any]) -> float:
+    """One that escapes into a session of its own, and one that holds every open pipe."""
+    subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(4321)"], start_new_session=True)
+    if os.fork() == 0:
+        time.sleep(600)
+    return float(point["x"])
+
+
+def _exit(point: Mapping[str, Any]) -> float:
+    sys.exit("enough of this")
+
+
+def _raise(point: Mapping[str, Any]) -> float:
+    raise OSError("the furnace is off")
+
+
 def _once_repaired(point: Mapping[str, Any]) -> float:
     if not Path(os.environ["COMPBO_TEST_REPAIRED"]).exists():
         os.kill(os.getpid(), 9)
@@ -77,6 +93,9 @@ sometimes = FunctionTask("sometimes", SQUARE, _sometimes, optimum=0.5)
 sleeper = FunctionTask("sleeper", SQUARE, _sleep)
 eater = FunctionTask("eater", SQUARE, _eat)
 killer = FunctionTask("killer", SQUARE, _die)
+breeder = FunctionTask("breeder", SQUARE, _leave_processes)
+leaver = FunctionTask("leaver", SQUARE, _exit)
+broken = FunctionTask("broken", SQUARE, _raise)
 chatter = FunctionTask("chatter", SQUARE, _noisy_chatter)
 once_repaired = FunctionTask("once-repaired", SQUARE, _once_repaired)
 

@@ -15,7 +15,8 @@ from compbo.maximizers import CATALOGUE
 from compbo.study import counts
 from compbo.study.cell import Inner, Surrogate, cell_from_json, maximizer_method
 from compbo.study.experiment import initial_design
-from compbo.study.grid import Filter, expand_optimisers, load_grid, parse_grid, preset_names
+from compbo.study.grid import Filter, expand_optimisers
+from compbo.study.gridfile import load_grid, parse_grid, preset_names
 from compbo.study.methods import KINDS, optimiser_group, optimiser_names
 from compbo.study.tasks import get_task
 from compbo.surrogate.priors import get_priors
@@ -200,11 +201,24 @@ def test_noise_of_the_surrogate_follows_the_task() -> None:
     ("change", "message"),
     [
         (("CAdam", "CAdamm"), "no optimiser 'CAdamm'; did you mean CAdam"),
-        (('"EI"', '"EJ"'), "no acquisition function 'ej'"),
+        (('"EI"', '"EJ"'), "no acquisition function 'EJ'"),
         (("levy", "levi"), "No task 'levi-3-shifted'"),
         (("batch = 2", "bach = 2"), "unknown key bach"),
         (('"2d"', '"d2"'), "initial must be a whole number or points per dimension"),
-        (("restarts", "restart"), "restart"),
+        (("restarts", "restart"), "unknown key restart in inner; did you mean restarts"),
+        (("restarts = 3", "restarts = 10"), "10 restarts cannot be chosen among 9 raw_batches"),
+        (("restarts = 3", "restarts = 0"), "inner: restarts must be a whole number >= 1"),
+        (("{ restarts = 3, raw_batches = 9 }", "3"), "`inner` must be a table"),
+        (("[0, 7]", "[]"), "`seeds` is empty"),
+        (("[0, 7]", "3"), "`seeds` must be a list of whole numbers in brackets, got 3"),
+        (('["levy"]', '"levy"'), "`functions` must be a list of names in quotes in brackets"),
+        (("dimensions = [3, 5]", 'tasks = ["levy-3"]'), "`functions` and `dimensions` go together"),
+        (("shifted = true", 'shifted = "no"'), "`shifted` must be true or false"),
+        (('functions = ["levy"]\ndimensions = [3, 5]', 'tasks = ["levy-3"]'), "among `tasks` write levy-16-shifted"),
+        (("parameters.CAdam", "parameters.CAdamm"), "hyperparameters: no optimiser 'CAdamm'; did you mean CAdam"),
+        (("CAdam.lr = 0.5", "CAdam.lrr = 0.5"), "CAdam has no hyperparameter 'lrr'"),
+        (('"2d"', "2.5"), "initial must be a whole number or points per dimension"),
+        (("[[block]]", "[block]"), "no [[block]]; write at least one, in double brackets"),
         (("seeds = [0, 7]", 'priors = "papper"'), "prior set 'papper' is unknown"),
         (("[[block]]", "[[blok]]"), "unknown key blok"),
         (("[defaults]", "[defaults"), "not valid TOML"),
@@ -231,8 +245,21 @@ def test_filters() -> None:
 
 
 @pytest.mark.parametrize(
-    "wanted", [{"task": ("levi-*",)}, {"dimension": (17,)}, {"optimiser": ("Adamm",)}, {"seed": (3,)}]
+    ("wanted", "message"),
+    [
+        ({"task": ("levi-4",)}, "none of these cells has the task 'levi-4'; did you mean .*levy-4-shifted"),
+        ({"dimension": (17,)}, "none of these cells has the dimension 17; there are 4, 2"),
+        ({"optimiser": ("Adamm",)}, "none of these cells has the optimiser 'Adamm'; did you mean .*Adam-ERM"),
+        ({"seed": (3,)}, "none of these cells has the seed 3; there are 0"),
+        ({"optimiser": ("bohb",), "acquisition": ("ei",)}, "no cell passes all of these filters together"),
+    ],
 )
-def test_a_filter_that_fits_nothing_is_refused(wanted: dict[str, tuple[object, ...]]) -> None:
-    with pytest.raises(ValueError, match="Filter: no cell of this grid has the"):
+def test_a_filter_that_fits_nothing_is_refused(wanted: dict[str, tuple[object, ...]], message: str) -> None:
+    with pytest.raises(ValueError, match=f"Filter: {message}"):
         Filter(**wanted).apply(load_grid("smoke").cells())  # type: ignore[arg-type]
+
+
+def test_a_whole_number_is_the_same_share_in_a_grid() -> None:
+    texts = [TOML.replace("restarts = 3", f"around_incumbents = {share}, restarts = 3") for share in ("1", "1.0")]
+    one, other = (parse_grid("mine", text).cells()[0].hash for text in texts)
+    assert one == other

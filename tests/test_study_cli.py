@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -13,9 +14,9 @@ from typer.testing import CliRunner, Result
 from compbo.cli import app
 from compbo.study import schema
 from compbo.study.experiment import identity, run_cell
-from compbo.study.grid import load_grid
+from compbo.study.gridfile import load_grid
 from compbo.study.store import Store
-from study_helpers import cell, study_output
+from study_helpers import cell
 
 
 def command(*arguments: str, code: int = 0) -> Result:
@@ -41,6 +42,7 @@ def test_list_counts_and_names_every_cell() -> None:
 
 def test_list_of_presets_and_of_a_file_with_filters(tmp_path: Path) -> None:
     assert "tuning-tasks" in command("list").stdout
+    assert "tuning-tasks" in json.loads(command("list", "--json").stdout)["presets"]
     grid = tmp_path / "mine.toml"
     grid.write_text('[[block]]\ntasks = ["levy-2", "ackley-2"]\noptimisers = ["CAdam", "bohb"]\nacquisitions = ["ei"]')
     arguments = ("list", "--grid", str(grid), "--repeat", "3", "--task", "levy-*", "--optimizer", "CAdam")
@@ -59,7 +61,11 @@ def test_the_count_is_compared_with_the_papers() -> None:
         (("run",), "Give either --preset"),
         (("list", "--preset", "smoke", "--grid", "x.toml"), "Give either --preset"),
         (("list", "--preset", "dim17"), "neither a preset"),
-        (("list", "--preset", "smoke", "--task", "levi-4"), "no cell of this grid has the task"),
+        (("list", "--preset", "smoke", "--task", "levi-4"), "none of these cells has the task"),
+        (("list", "--task", "levy-4"), "Give either --preset"),
+        (("run", "--preset", "smoke", "--dask", "nonsense"), "--dask nonsense: give the scheduler as its log names it"),
+        (("run", "--preset", "smoke", "--dask", "tcp://a:1", "--workers", "2"), "Give either --workers or --dask"),
+        (("run", "--preset", "smoke", "--results", "file/r"), "cannot be written to (Not a directory)"),
         (("status", "--results", "nowhere"), "nowhere is not a results folder"),
         (("retry", "--results", "nowhere"), "nowhere is not a results folder"),
         (("run", "--preset", "smoke", "--results", "nowhere", "--tuned"), "run `compbo study tune`"),
@@ -70,10 +76,11 @@ def test_bad_input_is_one_line_and_exit_code_2(
     arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
     assert message in flat(command(*arguments, code=2).output)
 
 
-def test_status_and_retry_of_a_folder(tmp_path: Path) -> None:
+def test_status_and_retry_of_a_folder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = Store(tmp_path)
     good, bad, left = cell(), cell(seed=1), cell(seed=2)
     with store.writing():
@@ -86,15 +93,36 @@ def test_status_and_retry_of_a_folder(tmp_path: Path) -> None:
     assert "failed 1 left 1" in out
     assert "failed ackley-4/random-search/seed1: out of luck" in out
     assert "running now no" in out
+    seed = ("status", "--results", str(tmp_path), "--seed", "1")
+    assert "done 0 of 1 failed 1 left 0" in flat(command(*seed).stdout)
+    assert "--repeat is about a grid" in command(*seed, "--repeat", "2", code=2).output
     store.path(good.hash).write_bytes(b"")
     data = json.loads(command("status", "--results", str(tmp_path), "--json").stdout)
     assert (data["done"], data["failed"], data["left"]) == (0, 1, 2)
     assert list(data["damaged"]) == [str(store.path(good.hash))]
-    _, err = study_output("retry", "--results", str(tmp_path))
-    assert "1 cells" in err
-    assert "0 were there, 1 have run." in err
-    assert f"{store.path(good.hash)}: not a readable Parquet file" in flat(err)
+    said = command("retry", "--results", str(tmp_path)).output
+    assert "1 cells" in said
+    assert "0 were there, 1 have run." in said
+    assert f"{store.path(good.hash)}: not a readable Parquet file" in caplog.text
     assert "No cell of" in command("retry", "--results", str(tmp_path)).output
+
+
+def test_every_command_finds_tasks_of_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(tmp_path / "r").writing():
+        pass
+    monkeypatch.chdir(tmp_path)
+    for arguments in (("list",), ("status", "--results", "r"), ("retry", "--results", "r")):
+        monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", str(tmp_path))])
+        command(*arguments)
+        assert str(tmp_path) in sys.path, arguments
+
+
+def test_a_reader_that_leaves_early_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(_: str) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr("typer.echo", gone)
+    assert "Broken pipe" not in command("list", "--preset", "smoke", code=1).output
 
 
 def test_tune_and_run_tuned(tmp_path: Path) -> None:
@@ -104,10 +132,10 @@ def test_tune_and_run_tuned(tmp_path: Path) -> None:
         "inner = { raw_batches = 16, restarts = 2, steps = 3, minibatch = 8 }"
     )
     where = ("--grid", str(grid), "--results", str(tmp_path / "r"))
-    _, err = study_output("tune", *where, "--configurations", "3")
-    assert "1 problems tuned, 3 cells have run." in err
-    _, err = study_output("run", *where, "--tuned")
-    assert "1 were there, 0 have run." in err  # the best configuration is a cell that tuning has run
+    assert "1 problems tuned, 3 cells have run." in command("tune", *where, "--configurations", "3").output
+    assert (
+        "1 were there, 0 have run." in command("run", *where, "--tuned").output
+    )  # the best configuration is a cell that tuning has run
 
 
 def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from compbo.numerics import threads_for
 from compbo.study import schema
 from compbo.study.experiment import run_cell
-from compbo.study.grid import load_grid
+from compbo.study.gridfile import load_grid
 from compbo.study.pools import DaskPool, PoolError
 from compbo.study.run import run_study
 from compbo.study.status import study_status

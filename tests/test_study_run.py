@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,13 +24,14 @@ from compbo.numerics import threads_for
 from compbo.study import schema
 from compbo.study.cell import Cell, MethodSpec
 from compbo.study.experiment import run_cell
-from compbo.study.grid import load_grid
+from compbo.study.gridfile import load_grid
 from compbo.study.launcher import Launcher, LauncherClosedError
 from compbo.study.methods import KINDS
 from compbo.study.pools import Finished, LocalPool, Pool, PoolError
-from compbo.study.run import pool_maker, run_study
+from compbo.study.progress import Progress
+from compbo.study.run import run_study
 from compbo.study.status import study_status
-from compbo.study.store import Store, load
+from compbo.study.store import Store, Survey, load
 from compbo.study.worker import Limits
 from study_helpers import (
     cell,
@@ -121,7 +123,7 @@ def test_what_is_stored_does_not_run_again(tmp_path: Path, pool: LentPool) -> No
 
 def test_failures_are_recorded_and_never_fatal(tmp_path: Path, pool: LentPool) -> None:
     dead, broken, fine = own("killer"), own("no_such_task"), cell()
-    store = run([dead, broken, fine, own("chatter")], tmp_path, pool)
+    store = run([dead, broken, fine, own("chatter"), own("leaver"), own("broken")], tmp_path, pool)
     rows = {one: store.row(one.hash) for one in (dead, broken, fine)}
     assert rows[fine]["status"] == "done"
     assert rows[dead]["status"] == rows[broken]["status"] == "failed"
@@ -129,7 +131,10 @@ def test_failures_are_recorded_and_never_fatal(tmp_path: Path, pool: LentPool) -
     assert "study_helpers has no 'no_such_task'" in rows[broken]["error"]
     assert "Traceback (most recent call last)" in rows[broken]["traceback"]
     assert store.row(own("chatter").hash)["status"] == "done"
-    assert len(study_status(store).failed) == 2
+    assert store.row(own("leaver").hash)["error"].endswith("and no result: SystemExit: enough of this")
+    nothing = "RuntimeError: none of the 7 evaluations gave a loss; the first, 0: OSError: the furnace is off"
+    assert store.row(own("broken").hash)["error"] == nothing
+    assert len(study_status(store).failed) == 4
     assert run_study([dead, broken, fine], store, lambda: pytest.fail("failures wait for retry")).run == 0
 
 
@@ -148,12 +153,24 @@ def test_time_and_memory_limits_and_threads(tmp_path: Path) -> None:
     slow, large, fine = own("sleeper"), own("eater"), compbo_cell()
     limits = Limits(threads=2, seconds=8.0, memory=600 * 2**20)
     store = Store(tmp_path)
-    assert run_study([slow, large, fine], store, pool_maker(1, None, limits)) == (3, 2, 0)
+    assert run_study([slow, large, fine], store, lambda: LocalPool(1, limits)) == (3, 2, 0)
     assert store.row(slow.hash)["error"].startswith("time limit: ")
     assert 8.0 < store.row(slow.hash)["seconds"] < 55.0
     assert store.row(large.hash)["error"].startswith("memory limit: ")
     assert store.row(fine.hash)["status"] == "done"
     assert store.row(fine.hash)["threads"] == 2
+
+
+def test_what_a_cell_leaves_running_is_ended_and_not_waited_for(tmp_path: Path, pool: LentPool) -> None:
+    breeding = own("breeder")
+    assert run([breeding], tmp_path, pool).row(breeding.hash)["status"] == "done"
+    workers = [child for child in psutil.Process().children() if "compbo.study.worker" in child.cmdline()]
+    assert [child.children(recursive=True) for child in workers] == [[]] * len(workers)
+    assert not any("time.sleep(4321)" in " ".join(process.info["cmdline"] or ()) for process in processes())
+
+
+def processes() -> Iterator[psutil.Process]:
+    return psutil.process_iter(["cmdline"])
 
 
 def test_a_dead_worker_process_is_replaced(tmp_path: Path, pool: LentPool) -> None:
@@ -208,6 +225,40 @@ def test_a_cell_that_no_worker_survives_has_failed_other_trouble_ends_the_run(tm
     gone = KilledWorker("task", SimpleNamespace(address="tcp://gone:1"), 3)  # type: ignore[arg-type]
     assert run_study([one], store, lambda: Broken(gone)) == (1, 1, 0)
     assert "Dask gave up" in store.row(one.hash)["error"]
+
+
+class Alien(Broken):
+    """A pool whose workers send something else."""
+
+    def wait(self, seconds: float) -> Finished:
+        return Finished(self._cell, b"from another version")
+
+
+def test_workers_of_another_version_end_the_run_in_words(tmp_path: Path) -> None:
+    with pytest.raises(
+        PoolError, match=f"{cell().name}: not a readable .*; do all workers have the compbo of this driver"
+    ):
+        run_study([cell()], Store(tmp_path), lambda: Alien(ValueError()))
+    assert stored(tmp_path) == set()
+
+
+def test_progress_without_a_terminal_is_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moment = [0.0]
+    monkeypatch.setattr(
+        "compbo.study.progress.time", SimpleNamespace(monotonic=lambda: moment[0], strftime=time.strftime)
+    )
+    progress = Progress(Survey({}, {}))
+    progress.add(cell(), {"status": "done", "seconds": 30.0})
+    progress.show([cell(seed=1)], 8, 2)  # tuning: one of the eight that are left is known
+    assert capsys.readouterr().err == ""
+    moment[0] += 61.0
+    progress.add(cell(seed=2), {"status": "failed", "error": "no"})
+    progress.show([cell(seed=1)], 8, 2)
+    assert capsys.readouterr().err.split("  ")[1] == "2 of 10 cells, left: 2 min, 1 failed\n"
+    progress.show([cell(seed=1)], 8, 2)
+    assert capsys.readouterr().err == ""
 
 
 def test_what_a_dask_worker_imports_is_light() -> None:

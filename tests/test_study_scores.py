@@ -61,3 +61,11 @@ def test_winners_as_in_the_papers_table_1() -> None:
     assert winners.loc["B", "best_percent"] == pytest.approx(100 / 3)
     assert winners.loc["A", "nfr"] == pytest.approx((0.25 + 0.5 + 0.1) / 3)
     assert "random-search" not in winners.index
+
+
+def test_the_best_of_several_settings_is_no_winner() -> None:
+    tuned_too = pd.concat([table(), table().iloc[:1].assign(regret=[[4.0, 0.5]])])
+    with pytest.raises(
+        ValueError, match=r"A is there more than once for levy-2, ei, seed 0.*load\(results, cells=\.\.\.\)"
+    ):
+        scores.table_of_winners(tuned_too)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import math
@@ -19,8 +20,9 @@ import pandas as pd
 import pytest
 
 from compbo.storage.lease import InUseError
+from compbo.study import cell as cells
 from compbo.study import schema
-from compbo.study.cell import Cell
+from compbo.study.cell import Cell, OtherVersionError
 from compbo.study.counts import PAPER_SYNTHETIC
 from compbo.study.experiment import run_cell
 from compbo.study.status import study_status
@@ -96,6 +98,7 @@ def test_pandas_reads_the_table_in_two_lines(store: Store, rows: dict[Cell, sche
     loaded = load(store.folder, columns=["cell", "best"])
     assert list(loaded.columns) == ["cell", "best"]
     assert len(loaded) == len(rows)
+    assert load(store.folder, cells=[cell(), cell(seed=99)])["cell"].tolist() == [cell().hash]
     assert load(store.folder / "nothing").empty
 
 
@@ -225,6 +228,47 @@ def test_a_table_with_another_column_is_damaged(store: Store) -> None:
     path = store.path(cell().hash)
     pd.read_parquet(path).assign(colour="red").to_parquet(path)
     assert study_status(store).damaged == {path: "its columns are not those of the results table"}
+
+
+def test_results_of_another_version_are_refused_and_left_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {path: path.read_bytes() for path in store.folder.rglob("*.parquet")}
+    with monkeypatch.context() as newer:  # a version without the column `reason`
+        newer.setattr(schema, "_PLAIN_SCHEMA", schema._PLAIN_SCHEMA.remove(schema.NAMES.index("reason")))
+        with pytest.raises(OtherVersionError, match=r"parquet was written by another version of compbo .* --results"):
+            study_status(store)
+        with pytest.raises(OtherVersionError), store.writing():
+            pytest.fail("not for this version to write to")
+    with monkeypatch.context() as newer:
+        newer.setattr(cells, "FORMAT", 2)
+        with pytest.raises(OtherVersionError, match="format 1 is not 2"):
+            store.survey()
+        with pytest.raises(OtherVersionError, match=r"plan\.jsonl was written by another version"):
+            store.plan()
+    assert {path: path.read_bytes() for path in store.folder.rglob("*.parquet")} == files
+    assert study_status(store).damaged == {}
+
+
+def test_a_damaged_plan_costs_no_result(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    plan = store.folder / "plan.jsonl"
+    plan.write_bytes(plan.read_bytes()[:-40])
+    found = study_status(store)
+    assert (len(found.done), found.total) == (4, 4)
+    assert f"{plan}, line 4 is damaged" in caplog.text
+
+
+def test_a_full_disk_is_named_and_leaves_nothing_behind(
+    store: Store, rows: dict[Cell, schema.Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    data = schema.to_bytes(rows[cell()])
+    monkeypatch.setattr(os, "fsync", full)
+    before = store.path(cell().hash).read_bytes()
+    with pytest.raises(OSError, match=r"could not be written: No space left on device.*the same command goes on"):
+        store.write(cell(), data)
+    assert list((store.folder / "tmp").iterdir()) == []
+    assert store.path(cell().hash).read_bytes() == before
 
 
 def test_bytes_of_another_cell_are_not_written(tmp_path: Path, rows: dict[Cell, schema.Row]) -> None:

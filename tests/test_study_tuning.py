@@ -16,6 +16,7 @@ from compbo.study import schema, tuning
 from compbo.study.cell import Cell
 from compbo.study.experiment import identity
 from compbo.study.pools import Finished
+from compbo.study.run import run_study
 from compbo.study.store import Store
 from compbo.study.tuned import apply_tuned
 from compbo.study.tuning import CONFIGURATIONS, held_out_tasks, tune_study
@@ -158,14 +159,60 @@ def test_a_failed_configuration_is_avoided_not_fatal(tmp_path: Path) -> None:
         def wait(self, seconds: float) -> Finished | None:
             finished = super().wait(seconds)
             if finished is not None and len(self.run) % 2:
-                row = {**identity(finished.cell), "status": "failed", "error": "no", "traceback": "", "seconds": 1.0}
-                return Finished(finished.cell, schema.to_bytes(row))
+                return Finished(finished.cell, schema.to_bytes(failed_row(finished.cell)))
             return finished
 
     done = tune_study(GRID[:1], Store(tmp_path), maker(Failing()), configurations=6, show=False)
     (entry,) = json.loads(done.path.read_text())["entries"]
     assert done.failed == 3
     assert math.isfinite(entry["objective"])
+
+
+def test_a_retried_configuration_is_judged_again(tmp_path: Path) -> None:
+    class FirstFails(FakePool):
+        def wait(self, seconds: float) -> Finished | None:
+            finished = super().wait(seconds)
+            if finished is not None and len(self.run) == 1:
+                return Finished(finished.cell, schema.to_bytes(failed_row(finished.cell)))
+            return finished
+
+    store, whole = Store(tmp_path / "r"), Store(tmp_path / "whole")
+    broken = FirstFails()
+    tune_study(GRID[:1], store, maker(broken), configurations=4, show=False)
+    retried = FakePool()
+    run_study([broken.run[0]], store, maker(retried), retry=True, show=False)
+    assert len(retried.run) == 1
+    again = FakePool()
+    found = tune_study(GRID[:1], store, maker(again), configurations=4, show=False)
+    assert broken.run[0].hash not in {one.hash for one in again.run}
+    expected = tune_study(GRID[:1], whole, maker(FakePool()), configurations=4, show=False)
+    assert found.path.read_text() == expected.path.read_text()
+
+
+def failed_row(one: Cell) -> schema.Row:
+    return {**identity(one), "status": "failed", "error": "no", "traceback": "", "seconds": 1.0}
+
+
+def test_what_is_not_tuned_stays_as_the_grid_says(tmp_path: Path) -> None:
+    one = compbo_cell("Rprop-ERM", "ei").with_hyperparameters({"largest": 0.125})
+    store, pool = Store(tmp_path), FakePool()
+    tune_study([one], store, maker(pool), configurations=2, show=False)
+    assert {dict(ran.method.hyperparameters)["largest"] for ran in pool.run} == {0.125}
+    (tuned,) = apply_tuned([one], store)
+    assert dict(tuned.method.hyperparameters)["largest"] == 0.125
+
+
+def test_two_settings_that_tuning_makes_one_run_once(tmp_path: Path) -> None:
+    store, pool = Store(tmp_path), FakePool()
+    tune_study(GRID[:1], store, maker(FakePool()), configurations=2, show=False)
+    cells = apply_tuned([GRID[4], GRID[4].with_hyperparameters({"lr": 0.123})], store)
+    assert run_study(cells, store, maker(pool), show=False) == (1, 0, 0)
+
+
+def test_a_damaged_tuned_json_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tuned.json").write_text("{")
+    with pytest.raises(ValueError, match=r"tuned\.json is damaged .* run `compbo study tune` again"):
+        apply_tuned(GRID, Store(tmp_path))
 
 
 def test_nothing_to_tune_is_said(tmp_path: Path) -> None:

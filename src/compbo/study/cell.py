@@ -27,9 +27,19 @@ Scalar = float | int | bool | str
 Options = tuple[tuple[str, Scalar], ...]  # sorted pairs: a mapping that can be hashed
 
 
+class OtherVersionError(ValueError):
+    """Something whole of a version of compbo that this one cannot read: not to be taken for damaged."""
+
+
 def options(mapping: Mapping[str, Any]) -> Options:
     """A mapping as sorted pairs."""
     return tuple(sorted(mapping.items()))
+
+
+def check_whole(what: str, value: object, least: int) -> None:
+    """ValueError unless the value is a whole number that is large enough."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{what} must be a whole number >= {least}, got {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,15 @@ class Inner:
     steps: int = 64
     minibatch: int = 128
 
+    def __post_init__(self) -> None:
+        """Refuse a maximisation of nothing."""
+        for name in ("raw_batches", "restarts", "steps", "minibatch"):
+            check_whole(f"inner: {name}", getattr(self, name), 1)
+        if self.restarts > self.raw_batches:
+            raise ValueError(f"inner: {self.restarts} restarts cannot be chosen among {self.raw_batches} raw_batches.")
+        if not isinstance(self.around_incumbents, float) or not 0.0 <= self.around_incumbents <= 1.0:
+            raise ValueError(f"inner: around_incumbents must be a share such as 0.5, got {self.around_incumbents!r}.")
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -109,9 +128,7 @@ class Cell:
     def __post_init__(self) -> None:
         """Refuse experiments of nothing."""
         for name, least in (("dimension", 1), ("seed", 0), ("batch", 1), ("steps", 1), ("initial", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"Cell: {name} must be a whole number >= {least}, got {value!r}.")
+            check_whole(f"Cell: {name}", getattr(self, name), least)
 
     @property
     def name(self) -> str:
@@ -133,7 +150,7 @@ class Cell:
     def from_dict(cls, data: Mapping[str, Any]) -> Cell:
         """The inverse of `to_dict`."""
         if data.get("format") != FORMAT:
-            raise ValueError(f"Cell: format {data.get('format')!r} is not {FORMAT}, the one of this version.")
+            raise OtherVersionError(f"Cell: format {data.get('format')!r} is not {FORMAT}, the one of this version.")
         method = dict(data["method"])
         for key in ("acquisition_options", "hyperparameters"):
             method[key] = options(method[key])
@@ -153,8 +170,8 @@ class Cell:
         return hashlib.sha256(self.definition.encode()).hexdigest()[:HASH_LENGTH]
 
     def with_hyperparameters(self, hyperparameters: Mapping[str, Any]) -> Cell:
-        """The same experiment with other hyperparameters of its maximizer."""
-        numbers = get_entry(self.method.maximizer).settings(**hyperparameters)
+        """The same experiment with other hyperparameters of its maximizer; those not named stay as they are."""
+        numbers = get_entry(self.method.maximizer).settings(**{**dict(self.method.hyperparameters), **hyperparameters})
         return replace(self, method=replace(self.method, hyperparameters=options(numbers)))
 
 

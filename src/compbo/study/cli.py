@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from compbo.study.options import AsJson, Debug, Methods, Place, Results, Selection, find_tasks_here, spread
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from compbo.study.cell import Cell
     from compbo.study.pools import Pool
@@ -28,69 +30,19 @@ app = typer.Typer(
 # After `app`: importing compbo.cli attaches it to the main command.
 from compbo.cli.console import INTERRUPTED, CommandError, out, readable, say  # noqa: E402
 
-GRID, KEEP, WHERE = "Which cells", "What to keep of them", "Where they run"  # panels of the help
 FAILURES_SHOWN = 20
 
-Preset = Annotated[
-    str | None,
-    typer.Option("--preset", help="A grid of the package; `compbo study list` names them.", rich_help_panel=GRID),
-]
-GridFile = Annotated[Path | None, typer.Option("--grid", help="A grid of your own: a TOML file.", rich_help_panel=GRID)]
-Repeat = Annotated[int | None, typer.Option(min=1, help="Seeds 0 to N-1 instead of the grid's.", rich_help_panel=GRID)]
-Tasks = Annotated[
-    list[str] | None, typer.Option("--task", help="Such tasks only: levy-16, 'rf-*'.", rich_help_panel=KEEP)
-]
-Dimensions = Annotated[
-    list[int] | None, typer.Option("--dimension", help="Such dimensions only.", rich_help_panel=KEEP)
-]
-Acquisitions = Annotated[
-    list[str] | None, typer.Option("--acquisition", help="Such acquisition functions only.", rich_help_panel=KEEP)
-]
-Optimisers = Annotated[
-    list[str] | None,
-    typer.Option("--optimiser", "--optimizer", help="Such optimisers only: CAdam, '*-ME'.", rich_help_panel=KEEP),
-]
-Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Such seeds only.", rich_help_panel=KEEP)]
-Results = Annotated[Path, typer.Option("--results", help="The results folder.")]
-Workers = Annotated[int, typer.Option(min=1, help="Cells at the same time, each in a process.", rich_help_panel=WHERE)]
-Dask = Annotated[
-    str | None, typer.Option(help="Scheduler of a Dask cluster instead: tcp://host:8786.", rich_help_panel=WHERE)
-]
-Threads = Annotated[int, typer.Option(min=1, help="BLAS threads of a cell.", rich_help_panel=WHERE)]
-TimeLimit = Annotated[
-    float | None, typer.Option(help="Seconds after which a cell is killed, and failed.", rich_help_panel=WHERE)
-]
-MemoryLimit = Annotated[float | None, typer.Option(help="The same for its memory, in GB.", rich_help_panel=WHERE)]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the whole trace of an error.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON on standard output.")]
 
-
-def _cells(preset: str | None, grid: Path | None, repeat: int | None, **keep: Any) -> list[Cell]:
-    """The cells of a preset or file that pass the filters."""
-    from compbo.study.grid import Filter, load_grid, preset_names
-
-    if (preset is None) == (grid is None):
-        raise CommandError(f"Give either --preset ({', '.join(preset_names())}) or --grid FILE.toml.", code=2)
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))  # tasks of your own, module:object
-    chosen = load_grid(preset if preset is not None else str(grid))
-    if repeat is not None:
-        chosen = chosen.with_seeds(range(repeat))
-    axes = {axis: tuple(values or ()) for axis, values in keep.items()}
-    return Filter(**axes).apply(chosen.cells())
+@app.callback()
+def _every_command() -> None:
+    find_tasks_here()
 
 
 @app.command("list")
+@spread
 @readable
 def list_cells(
-    preset: Preset = None,
-    grid: GridFile = None,
-    repeat: Repeat = None,
-    task: Tasks = None,
-    dimension: Dimensions = None,
-    acquisition: Acquisitions = None,
-    optimiser: Optimisers = None,
-    seed: Seeds = None,
+    selection: Selection,
     summary: Annotated[bool, typer.Option("--summary", help="Counts only, not every cell.")] = False,
     as_json: AsJson = False,
     debug: Debug = False,  # noqa: ARG001
@@ -98,34 +50,34 @@ def list_cells(
     """Count and name the cells of a grid; without one, list the presets."""
     from compbo.study import counts
 
-    if preset is None and grid is None:
-        _list_presets()
+    if not (selection.given or selection.filtered or summary):
+        _list_presets(as_json=as_json)
         return
-    cells = _cells(
-        preset, grid, repeat, task=task, dimension=dimension, acquisition=acquisition, optimiser=optimiser, seed=seed
-    )
+    cells = selection.cells()
     if as_json:
         rows = [{"cell": cell.hash, "name": cell.name, **cell.to_dict()} for cell in cells]
         typer.echo(json.dumps({"count": len(cells), "cells": [] if summary else rows}))
         return
     _show_counts(counts.summary(cells))
-    if preset == "paper":
+    if selection.preset == "paper":
         say(counts.against_the_paper(cells))
     if not summary:
         for cell in cells:
             typer.echo(f"{cell.hash}  {cell.name}")
 
 
-def _list_presets() -> None:
+def _list_presets(*, as_json: bool) -> None:
     from rich.table import Table
 
-    from compbo.study.grid import load_grid, preset_names
+    from compbo.study.gridfile import load_grid, preset_names
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("preset", "what it is"):
-        table.add_column(column)
-    for name in preset_names():
-        table.add_row(name, load_grid(name).about)
+    presets = {name: load_grid(name).about for name in preset_names()}
+    if as_json:
+        typer.echo(json.dumps({"presets": presets}))
+        return
+    table = Table("preset", "what it is", box=None, pad_edge=False, header_style="bold")
+    for name, about in presets.items():
+        table.add_row(name, about)
     out.print(table)
 
 
@@ -142,49 +94,29 @@ def _show_counts(rows: list[Any]) -> None:
 
 
 @app.command()
+@spread
 @readable
 def run(
-    preset: Preset = None,
-    grid: GridFile = None,
-    repeat: Repeat = None,
-    task: Tasks = None,
-    dimension: Dimensions = None,
-    acquisition: Acquisitions = None,
-    optimiser: Optimisers = None,
-    seed: Seeds = None,
+    selection: Selection,
+    place: Place,
     results: Results = Path("results"),
     tuned: Annotated[bool, typer.Option("--tuned", help="With what `compbo study tune` found.")] = False,
-    workers: Workers = 1,
-    dask: Dask = None,
-    threads: Threads = 1,
-    time_limit: TimeLimit = None,
-    memory_limit: MemoryLimit = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Run the cells that are not in the results folder yet. The same command goes on after any interruption."""
     from compbo.study.store import Store
     from compbo.study.tuned import apply_tuned
 
-    cells = _cells(
-        preset, grid, repeat, task=task, dimension=dimension, acquisition=acquisition, optimiser=optimiser, seed=seed
-    )
-    store = Store(results)
+    cells, store = selection.cells(), Store(results)
     if tuned:
         cells = apply_tuned(cells, store)
-    _run(cells, store, _pool(workers, dask, threads, time_limit, memory_limit), retry=False)
+    _run(cells, store, place.pool_maker(), retry=False)
 
 
 @app.command()
+@spread
 @readable
-def retry(
-    results: Results = Path("results"),
-    workers: Workers = 1,
-    dask: Dask = None,
-    threads: Threads = 1,
-    time_limit: TimeLimit = None,
-    memory_limit: MemoryLimit = None,
-    debug: Debug = False,  # noqa: ARG001
-) -> None:
+def retry(place: Place, results: Results = Path("results"), debug: Debug = False) -> None:  # noqa: ARG001
     """Run the failed cells of a results folder again, perhaps with other limits."""
     from compbo.study.status import study_status
 
@@ -193,42 +125,36 @@ def retry(
     if not failed:
         say(f"No cell of {results} has failed.")
         return
-    _run(failed, store, _pool(workers, dask, threads, time_limit, memory_limit), retry=True)
-
-
-def _pool(
-    workers: int, dask: str | None, threads: int, time_limit: float | None, memory_limit: float | None
-) -> Callable[[], Pool]:
-    from compbo.study.run import pool_maker
-    from compbo.study.worker import Limits
-
-    memory = None if memory_limit is None else int(memory_limit * 2**30)
-    return pool_maker(workers, dask, Limits(threads, time_limit, memory))
+    _run(failed, store, place.pool_maker(), retry=True)
 
 
 def _run(cells: list[Cell], store: Store, make_pool: Callable[[], Pool], *, retry: bool) -> None:
-    from compbo.study.pools import PoolError
     from compbo.study.run import run_study
 
     say(f"{len(cells)} cells, results in {store.folder}")
-    try:
+    with _stopped_in_words(store):
         done = run_study(cells, store, make_pool, retry=retry)
-    except KeyboardInterrupt:
-        _interrupted(store)
-    except PoolError as error:
-        raise CommandError(str(error)) from error
-    say(
-        f"{done.there_before} were there, {done.run} have run"
-        + (f", {done.failed} failed" if done.failed else "")
-        + "."
-    )
+    say(f"{done.there_before} were there, {done.run} have run{_failures(done.failed)}.")
     if done.failed:
         say(f"Why: compbo study status --results {store.folder}; again: compbo study retry --results {store.folder}")
 
 
-def _interrupted(store: Store) -> NoReturn:
-    say(f"Interrupted. What was finished is in {store.folder}; the same command goes on with the rest.")
-    raise typer.Exit(INTERRUPTED) from None
+def _failures(count: int) -> str:
+    return f", {count} failed" if count else ""
+
+
+@contextmanager
+def _stopped_in_words(store: Store) -> Iterator[None]:
+    """Say how to go on after Ctrl-C, or after the workers have gone."""
+    from compbo.study.pools import PoolError
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"Interrupted. What was finished is in {store.folder}; the same command goes on with the rest.")
+        raise typer.Exit(INTERRUPTED) from None
+    except PoolError as error:
+        raise CommandError(str(error)) from error
 
 
 def _existing(results: Path) -> Store:
@@ -240,17 +166,11 @@ def _existing(results: Path) -> Store:
 
 
 @app.command()
+@spread
 @readable
 def status(
+    selection: Selection,
     results: Results = Path("results"),
-    preset: Preset = None,
-    grid: GridFile = None,
-    repeat: Repeat = None,
-    task: Tasks = None,
-    dimension: Dimensions = None,
-    acquisition: Acquisitions = None,
-    optimiser: Optimisers = None,
-    seed: Seeds = None,
     workers: Annotated[int, typer.Option(min=1, help="To work out the time left.")] = 1,
     as_json: AsJson = False,
     debug: Debug = False,  # noqa: ARG001
@@ -259,19 +179,10 @@ def status(
     from compbo.study.status import study_status
 
     store = _existing(results)
-    cells = None
-    if preset is not None or grid is not None:
-        cells = _cells(
-            preset,
-            grid,
-            repeat,
-            task=task,
-            dimension=dimension,
-            acquisition=acquisition,
-            optimiser=optimiser,
-            seed=seed,
-        )
-    _show_status(study_status(store, cells), workers, as_json=as_json)
+    if selection.repeat is not None and not selection.given:
+        raise ValueError("--repeat is about a grid; give --preset or --grid as well.")
+    found = study_status(store, selection.cells()) if selection.given else study_status(store, keep=selection.keep)
+    _show_status(found, workers, as_json=as_json)
 
 
 def _show_status(found: Any, workers: int, *, as_json: bool) -> None:
@@ -306,39 +217,24 @@ def _show_status(found: Any, workers: int, *, as_json: bool) -> None:
 
 
 @app.command()
+@spread
 @readable
 def tune(
-    preset: Preset = None,
-    grid: GridFile = None,
-    task: Tasks = None,
-    dimension: Dimensions = None,
-    acquisition: Acquisitions = None,
-    optimiser: Optimisers = None,
+    methods: Methods,
+    place: Place,
     results: Results = Path("results"),
     configurations: Annotated[int, typer.Option(min=1, help="Per task, acquisition and optimiser.")] = 33,
     held_out: Annotated[
         bool, typer.Option("--held-out", help="Judge on other tasks than the one it is for (docs/study.md).")
     ] = False,
-    workers: Workers = 1,
-    dask: Dask = None,
-    threads: Threads = 1,
-    time_limit: TimeLimit = None,
-    memory_limit: MemoryLimit = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Tune every optimiser's hyperparameters, as the paper does; writes RESULTS/tuned.json for `run --tuned`."""
-    from compbo.study.pools import PoolError
     from compbo.study.store import Store
     from compbo.study.tuning import tune_study
 
-    cells = _cells(preset, grid, None, task=task, dimension=dimension, acquisition=acquisition, optimiser=optimiser)
-    store = Store(results)
-    make_pool = _pool(workers, dask, threads, time_limit, memory_limit)
-    try:
+    cells, store, make_pool = methods.cells(), Store(results), place.pool_maker()
+    with _stopped_in_words(store):
         done = tune_study(cells, store, make_pool, configurations=configurations, held_out=held_out)
-    except KeyboardInterrupt:
-        _interrupted(store)
-    except PoolError as error:
-        raise CommandError(str(error)) from error
-    failed = f", {done.failed} failed" if done.failed else ""
-    say(f"{done.problems} problems tuned, {done.run} cells have run{failed}. Wrote {done.path}; use it: run --tuned")
+    say(f"{done.problems} problems tuned, {done.run} cells have run{_failures(done.failed)}.")
+    say(f"Wrote {done.path}; use it: run --tuned")

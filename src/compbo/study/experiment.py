@@ -63,13 +63,19 @@ class Ledger:
             self._incumbent = number
         return loss
 
-    def _attempt(self, measure: Callable[[Point], float | None], point: Point, number: int) -> float | None:
+    def _attempt(
+        self, measure: Callable[[Point], float | None], point: Point, number: int, *, optional: bool = False
+    ) -> float | None:
+        """A finite number, or None where it failed (or, if optional, does not exist)."""
         try:
-            value = measure(point)
+            found = measure(point)
+            if found is None and optional:
+                return None
+            value = float(found)  # type: ignore[arg-type]  # whatever a task returns
         except Exception as error:  # a task may raise anything, and all of it is written down
             self.errors.append(f"{number}: {type(error).__name__}: {error}")
             return None
-        if value is not None and not math.isfinite(value):
+        if not math.isfinite(value):
             self.errors.append(f"{number}: the loss was {value}")
             return None
         return value
@@ -88,8 +94,8 @@ class Ledger:
             self.regret.append(self.regret[-1])
             self.generalisation.append(self.generalisation[-1])
             return
-        true = self._attempt(self.task.true_value, point, number)
-        held_out = self._attempt(self.task.generalisation, point, number)
+        true = self._attempt(self.task.true_value, point, number, optional=True)
+        held_out = self._attempt(self.task.generalisation, point, number, optional=True)
         self.best.append(loss)
         self.regret.append((loss if true is None else true) - floor_of(self.task)[0])
         self.generalisation.append(math.nan if held_out is None else held_out)
@@ -157,6 +163,8 @@ def _experiment(cell: Cell) -> schema.Row:
     design = initial_design(cell, task)
     method.tell(design, ledger.evaluate(design))
     steps = [_step(method, ledger, cell.batch) for _ in range(cell.steps)]
+    if all(loss is None for loss in ledger.losses):
+        raise RuntimeError(f"none of the {len(ledger.losses)} evaluations gave a loss; the first, {ledger.errors[0]}")
     columns = {name: [step[name] for step in steps] for name in steps[0]}
     return {**ledger.row(), **columns}
 

@@ -1,31 +1,22 @@
-"""Grids: from a preset or a TOML file to the list of cells, and filters on it.
-
-A grid is a list of blocks, each a product of tasks, acquisition functions, optimisers and seeds. Presets are grids
-shipped as TOML files in `presets/`; docs/study.md describes the keys.
-"""
+"""Grids: lists of blocks, each a product of tasks, acquisition functions, optimisers and seeds; and filters on them."""
 
 from __future__ import annotations
 
 import difflib
 import fnmatch
-import tomllib
-from dataclasses import dataclass, field, fields, replace
-from importlib import resources
+from dataclasses import dataclass, field, replace
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.study.cell import Cell, Inner, MethodSpec, Surrogate, maximizer_method
 from compbo.study.methods import KINDS, MAXIMIZER, optimiser_group, optimiser_names
 from compbo.study.tasks import FAMILIES, get_task, list_tasks
-from compbo.surrogate.kernels import get_kernel
-from compbo.surrogate.priors import get_priors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 GROUPS = ("paper", "extended", "baseline", "peer")
+SHOWN = 20  # names in a message
 
 
 @dataclass(frozen=True)
@@ -80,9 +71,8 @@ def initial_points(rule: int | str, dimension: int) -> int:
     """A number of points, or so many per dimension ("2d")."""
     if isinstance(rule, int):
         return rule
-    factor = rule.removesuffix("d")
-    if rule.endswith("d") and factor.isdigit():
-        return int(factor) * dimension
+    if isinstance(rule, str) and rule.endswith("d") and rule[:-1].isdigit():
+        return int(rule[:-1]) * dimension
     raise ValueError(f'Grid: initial must be a whole number or points per dimension such as "2d", got {rule!r}.')
 
 
@@ -93,7 +83,7 @@ def expand_optimisers(names: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         found = [k for k in known if optimiser_group(k) == name] if name in GROUPS else _matches(name, known)
         if not found:
-            raise ValueError(f"Grid: no optimiser {name!r}; {_hint(name, [*GROUPS, *known])}")
+            raise ValueError(f"no optimiser {name!r}; {near(name, [*GROUPS, *known])}")
         chosen.update(found)
     return tuple(name for name in known if name in chosen)
 
@@ -108,7 +98,7 @@ def expand_tasks(specs: Iterable[str]) -> tuple[str, ...]:
         elif any(mark in spec for mark in "*?["):
             found = _matches(spec, listed)
             if not found:
-                raise ValueError(f"Grid: no task matches {spec!r}; {_hint(spec, listed)}")
+                raise ValueError(f"no task matches {spec!r}; {near(spec, listed)}")
             chosen += found
         else:
             get_task(spec)  # says what is wrong with it
@@ -120,9 +110,14 @@ def _matches(pattern: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if fnmatch.fnmatchcase(name.lower(), pattern.lower())]
 
 
-def _hint(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    return f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(known[:40])}."
+def near(name: str, known: Sequence[str]) -> str:
+    """The known names that resemble this one, or the first of them all, as the end of a message."""
+    folded = {other.lower(): other for other in known}
+    found = [folded[other] for other in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.4)]
+    if found:
+        return f"did you mean {', '.join(found)}?"
+    more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+    return f"there are {', '.join(known[:SHOWN])}{more}."
 
 
 @dataclass(frozen=True)
@@ -146,74 +141,6 @@ class Grid:
         return replace(self, blocks=tuple(replace(block, seeds=tuple(seeds)) for block in self.blocks))
 
 
-def preset_names() -> list[str]:
-    """The presets of the package."""
-    files = resources.files("compbo.study").joinpath("presets").iterdir()
-    return sorted(Path(file.name).stem for file in files if file.name.endswith(".toml"))
-
-
-def load_grid(preset_or_file: str) -> Grid:
-    """A preset by name, or a TOML file by path."""
-    if preset_or_file in preset_names():
-        resource = resources.files("compbo.study").joinpath("presets", f"{preset_or_file}.toml")
-        return parse_grid(preset_or_file, resource.read_text(encoding="utf-8"))
-    path = Path(preset_or_file)
-    if not path.is_file():
-        raise ValueError(f"Grid: {preset_or_file!r} is neither a preset ({', '.join(preset_names())}) nor a TOML file.")
-    return parse_grid(path.stem, path.read_text(encoding="utf-8"))
-
-
-def parse_grid(name: str, text: str) -> Grid:
-    """A grid from TOML: `[defaults]` for all blocks, then `[[block]]` tables."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"Grid {name}: not valid TOML: {error}.") from error
-    unknown = set(data) - {"about", "defaults", "block"}
-    if unknown or not data.get("block"):
-        problem = f"unknown key {', '.join(sorted(unknown))}" if unknown else "no [[block]]"
-        raise ValueError(f"Grid {name}: {problem}; a grid has about, [defaults] and [[block]] tables.")
-    defaults = data.get("defaults", {})
-    try:
-        blocks = tuple(_block({**defaults, **table}) for table in data["block"])
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"Grid {name}: {error}") from error
-    return Grid(name, str(data.get("about", "")), blocks)
-
-
-def _block(table: Mapping[str, Any]) -> Block:
-    table = dict(table)
-    tasks = list(table.pop("tasks", []))
-    functions, dimensions = table.pop("functions", []), table.pop("dimensions", [])
-    suffix = "-shifted" if table.pop("shifted", False) else ""
-    tasks += [f"{function}-{dimension}{suffix}" for dimension in dimensions for function in functions]
-    if not tasks:
-        raise ValueError("a block needs `tasks`, or `functions` and `dimensions`.")
-    known = {f.name for f in fields(Block)}
-    unknown = set(table) - known
-    if unknown:
-        raise ValueError(
-            f"unknown key {', '.join(sorted(unknown))} in a block; there are functions, dimensions, shifted, "
-            f"{', '.join(sorted(known))}."
-        )
-    for axis in ("optimisers", "acquisitions", "seeds"):
-        if axis in table:
-            table[axis] = tuple(table[axis])
-    acquisitions = tuple(name.lower() for name in table.get("acquisitions", ()))
-    for acquisition in acquisitions:
-        if acquisition not in ACQUISITIONS:
-            raise ValueError(f"no acquisition function {acquisition!r}; there are {', '.join(ACQUISITIONS)}.")
-    table["acquisitions"] = acquisitions
-    table["optimisers"] = expand_optimisers(table.get("optimisers", ()))
-    if not table["optimisers"]:
-        raise ValueError("a block needs `optimisers`.")
-    get_priors(table.get("priors", Block.priors), 1)
-    get_kernel(table.get("kernel", Block.kernel))
-    if "inner" in table:
-        table["inner"] = Inner(**table["inner"])
-    return Block(tasks=expand_tasks(tasks), **table)
-
-
 @dataclass(frozen=True)
 class Filter:
     """What to keep of a grid; an empty axis keeps everything, patterns such as `levy-*` are allowed."""
@@ -225,7 +152,7 @@ class Filter:
     seed: tuple[int, ...] = ()
 
     def apply(self, cells: Sequence[Cell]) -> list[Cell]:
-        """The cells that pass; a ValueError if a value of a filter fits no cell at all."""
+        """The cells that pass; a ValueError if a value of a filter fits no cell, or all filters together none."""
         axes: dict[str, tuple[tuple[Any, ...], list[Any]]] = {
             "task": (self.task, [cell.task for cell in cells]),
             "dimension": (self.dimension, [cell.dimension for cell in cells]),
@@ -238,16 +165,18 @@ class Filter:
             if wanted:
                 allowed = _allowed(axis, wanted, values)
                 keep = [kept and value in allowed for kept, value in zip(keep, values, strict=True)]
+        if cells and not any(keep):
+            raise ValueError("Filter: no cell passes all of these filters together; leave one of them out.")
         return [cell for cell, kept in zip(cells, keep, strict=True) if kept]
 
 
 def _allowed(axis: str, wanted: tuple[Any, ...], values: list[Any]) -> set[Any]:
+    present = [value for value in dict.fromkeys(values) if value != ""]
     allowed: set[Any] = set()
-    present = list(dict.fromkeys(values))
     for value in wanted:
-        found = _matches(value, [p for p in present if p]) if isinstance(value, str) else [value] * (value in present)
+        found = _matches(value, present) if isinstance(value, str) else [value] * (value in present)
         if not found:
-            shown = ", ".join(str(p) for p in present[:40] if p != "")
-            raise ValueError(f"Filter: no cell of this grid has the {axis} {value!r}; it has {shown}.")
+            hint = near(str(value), [str(other) for other in present])
+            raise ValueError(f"Filter: none of these cells has the {axis} {value!r}; {hint}")
         allowed.update(found)
     return allowed

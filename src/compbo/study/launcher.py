@@ -9,12 +9,14 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import IO
 
 from compbo.study.environment import thread_environment
 from compbo.study.worker import Limits, encode_request, read_frame, write_frame
 
+GRACE_SECONDS = 2.0  # for a process that is asked to end
 ATTEMPTS = 2  # a worker process that dies under a cell is replaced once
 
 
@@ -51,7 +53,7 @@ class Launcher:
         try:
             write_frame(requests, encode_request(definition, self._limits))
             answer = read_frame(answers)
-        except BrokenPipeError:
+        except (BrokenPipeError, ValueError):  # it has died, or was closed
             answer = None
         if answer is None:
             self._reap()
@@ -87,10 +89,16 @@ class Launcher:
     def close(self) -> None:
         """End the worker process and the cell it runs, from any thread."""
         self._closed = True
+        killing = time.monotonic() + GRACE_SECONDS
         while not self._busy.acquire(timeout=0.05):
             process = self._process
-            if process is not None:
-                process.kill()  # the kernel kills the cell with it (elsewhere than on Linux: the broken pipe does)
+            if process is None:
+                continue
+            if time.monotonic() > killing:
+                process.kill()
+            elif process.stdin is not None:
+                with suppress(OSError):
+                    process.stdin.close()  # it then ends the cell, with all that the cell started, and itself
         try:
             self._reap()
         finally:

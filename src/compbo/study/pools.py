@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import re
 import threading
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -95,6 +96,13 @@ class LocalPool:
         for launcher in self._launchers:
             launcher.close()
             self._todo.put(None)
+
+
+def check_address(address: str) -> str:
+    """The address of a scheduler, or a ValueError: Dask itself would try for minutes to reach a wrong one."""
+    if re.fullmatch(r"(\w+://)?[^/\s]+:\d+", address) is None:
+        raise ValueError(f"--dask {address}: give the scheduler as its log names it, for instance tcp://host:8786.")
+    return address
 
 
 class DaskPool:

@@ -5,23 +5,20 @@ It may be killed at any moment: at most the cells in flight are lost, and the sa
 
 from __future__ import annotations
 
-import logging
-import sys
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from importlib.metadata import version
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from compbo.study import schema
-from compbo.study.pools import DaskPool, Finished, LocalPool, Pool, PoolError
-from compbo.study.status import Estimator, in_words
+from compbo.study.pools import PoolError
+from compbo.study.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from compbo.study.cell import Cell
+    from compbo.study.pools import Finished, Pool
     from compbo.study.store import Store, Survey
-    from compbo.study.worker import Limits
-
-log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
 
@@ -42,7 +39,7 @@ class Source(Protocol):
         ...
 
     def __len__(self) -> int:
-        """How many cells are still to come, handed out or not."""
+        """How many cells have not finished, handed out or not."""
         ...
 
 
@@ -51,20 +48,22 @@ class Fixed:
 
     def __init__(self, cells: Iterable[Cell]) -> None:
         self._waiting = deque(cells)
+        self._unfinished = len(self._waiting)
 
     def next(self) -> Cell | None:
         """The next of the list."""
         return self._waiting.popleft() if self._waiting else None
 
-    def finished(self, cell: Cell, row: schema.Row) -> None:
-        """Nothing depends on it."""
+    def finished(self, cell: Cell, row: schema.Row) -> None:  # noqa: ARG002
+        """One less to come; nothing else depends on it."""
+        self._unfinished -= 1
 
     def ahead(self) -> Iterable[Cell]:
         """The rest of the list."""
         return self._waiting
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return self._unfinished
 
 
 class Summary(NamedTuple):
@@ -84,10 +83,11 @@ def run_study(
     show: bool | None = None,
 ) -> Summary:
     """Run the cells that are not stored yet; with `retry`, those that are stored as failed, too."""
+    once = {cell.hash: cell for cell in cells}.values()  # tuned, two cells may have become the same
     with store.writing() as survey:
-        store.add_to_plan(cells)
-        todo = [cell for cell in cells if _is_due(cell, survey, retry)]
-        there = len(cells) - len(todo)
+        store.add_to_plan(once)
+        todo = [cell for cell in once if _is_due(cell, survey, retry)]
+        there = len(once) - len(todo)
         if not todo:
             return Summary(0, 0, there)
         run, failed = drive(Fixed(todo), store, make_pool, survey, show=show)
@@ -104,7 +104,7 @@ def drive(
 ) -> tuple[int, int]:
     """Keep the pool busy until the source is dry; how many cells were run, and how many of them failed."""
     pool = make_pool()
-    progress = Progress(len(source), survey, show=show)
+    progress = Progress(survey, show=show)
     flying: dict[str, Cell] = {}
     run = failed = 0
     try:
@@ -122,7 +122,7 @@ def drive(
                 source.finished(finished.cell, row)
                 run, failed = run + 1, failed + (row["status"] == schema.FAILED)
                 progress.add(finished.cell, row)
-            progress.show([*flying.values(), *source.ahead()], pool.slots)
+            progress.show([*flying.values(), *source.ahead()], len(source), pool.slots)
     finally:
         progress.close()
         pool.close()
@@ -131,66 +131,15 @@ def drive(
 def _store(finished: Finished, store: Store) -> schema.Row:
     """Write the row; a cell that no worker survives is a failed one, any other trouble of the pool is the driver's."""
     if finished.data is not None:
-        return store.write(finished.cell, finished.data)
+        try:
+            return store.write(finished.cell, finished.data)
+        except ValueError as error:
+            raise PoolError(
+                f"A worker sent something else than the result of {finished.cell.name}: {error}; "
+                f"do all workers have the compbo of this driver, {version('compbo')}?"
+            ) from error
     if type(finished.error).__name__ == "KilledWorker":
         from compbo.study.experiment import lost_row
 
         return store.write(finished.cell, schema.to_bytes(lost_row(finished.cell, f"Dask gave up: {finished.error}")))
     raise PoolError(f"The workers cannot run cells: {type(finished.error).__name__}: {finished.error}")
-
-
-class Progress:
-    """A bar with the time left where somebody watches; a log line per cell always."""
-
-    def __init__(self, total: int, survey: Survey, *, show: bool | None = None) -> None:
-        self._total, self._done, self._failed = total, 0, 0
-        self._estimator = Estimator()
-        for known in survey.known.values():
-            if known.status == schema.DONE:
-                self._estimator.add(known.cell, known.seconds)
-        self._bar = _bar(total) if (sys.stderr.isatty() if show is None else show) else None
-        if self._bar is not None:
-            self._bar.start()
-
-    def add(self, cell: Cell, row: schema.Row) -> None:
-        """A cell has ended."""
-        self._done += 1
-        if row["status"] == schema.DONE:
-            self._estimator.add(cell, row["seconds"])
-            log.info("%s: done in %.1f s", cell.name, row["seconds"])
-        else:
-            self._failed += 1
-            log.warning("%s: failed: %s", cell.name, row["error"])
-
-    def show(self, left: list[Cell], slots: int) -> None:
-        """Bring the bar up to date."""
-        if self._bar is None:
-            return
-        seconds = self._estimator.total(left)
-        remaining = "no worker yet" if slots == 0 else in_words(None if seconds is None else seconds / slots)
-        failed = f"  [red]{self._failed} failed[/]" if self._failed else ""
-        total = max(self._total, self._done + len(left))
-        self._bar.update(self._bar.task_ids[0], completed=self._done, total=total, state=f"left: {remaining}{failed}")
-
-    def close(self) -> None:
-        """Leave the last state on the screen."""
-        if self._bar is not None:
-            self._bar.stop()
-
-
-def _bar(total: int) -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
-    bar = Bar(*columns, console=Console(stderr=True), redirect_stdout=False)
-    bar.add_task("cells", total=total, state="starting")
-    return bar
-
-
-def pool_maker(workers: int, dask: str | None, limits: Limits) -> Callable[[], Pool]:
-    """Local processes, or a Dask cluster; nothing is started before the results folder is locked."""
-    if dask is not None:
-        return lambda: DaskPool(dask, limits)
-    return lambda: LocalPool(workers, limits)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from compbo.extras import load_optional
+from compbo.study.cell import OtherVersionError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,6 +103,7 @@ SCHEMA = pa.schema([pa.field(c.name, c.type, metadata={"about": c.about}) for c 
 _PLAIN_SCHEMA = SCHEMA.remove_metadata()
 _SPLIT = {f"{c.name}.list.element": "BYTE_STREAM_SPLIT" for c in COLUMNS if c.type in (_REALS, _SHORTS, _WHOLES)}
 POINTS = "x.list.element"
+MARK = b"compbo columns"  # a file says which columns it was written with: another version's is told from a damaged one
 
 BULKY = ("x", "loss", "true_loss")
 
@@ -126,6 +128,12 @@ def digest(x: NDArray[np.float64], losses: NDArray[np.float64]) -> str:
     return hashlib.sha256(x.tobytes() + b"|" + losses.tobytes()).hexdigest()[:32]
 
 
+def _fingerprint(columns: Any) -> bytes:
+    """Hash of the names and types of the columns."""
+    types = [(field.name, field.type.id, getattr(field.type, "value_type", field.type).id) for field in columns]
+    return hashlib.sha256(repr(types).encode()).hexdigest()[:16].encode()
+
+
 def to_bytes(row: Row) -> bytes:
     """A row as a Parquet file; columns that the row lacks are null."""
     unknown = set(row) - set(NAMES)
@@ -134,9 +142,9 @@ def to_bytes(row: Row) -> bytes:
     table = pa.Table.from_pylist([{name: row.get(name) for name in NAMES}], schema=_PLAIN_SCHEMA)
     coarse = row.get("x_bits") is not None and row["x_bits"] <= DICTIONARY_BITS
     sink = io.BytesIO()
-    pq.write_table(
-        table,
+    with pq.ParquetWriter(
         sink,
+        _PLAIN_SCHEMA,
         compression="zstd",
         compression_level=9,
         use_dictionary=[POINTS] if coarse else False,
@@ -144,7 +152,9 @@ def to_bytes(row: Row) -> bytes:
         store_schema=False,
         column_encoding={name: coding for name, coding in _SPLIT.items() if not (coarse and name == POINTS)},
         write_page_checksum=True,
-    )
+    ) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({MARK: _fingerprint(_PLAIN_SCHEMA)})
     return sink.getvalue()
 
 
@@ -154,10 +164,13 @@ def from_bytes(data: bytes, leave_out: tuple[str, ...] = ()) -> Row:
     leave_out: columns that are checked but not handed out.
     """
     try:
-        table = pq.ParquetFile(io.BytesIO(data), page_checksum_verification=True).read(use_threads=False)
+        file = pq.ParquetFile(io.BytesIO(data), page_checksum_verification=True)
+        table = file.read(use_threads=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise ValueError(f"not a readable Parquet file ({str(error).splitlines()[0]})") from error
     if not table.schema.equals(_PLAIN_SCHEMA):
+        if (file.metadata.metadata or {}).get(MARK) == _fingerprint(table.schema):
+            raise OtherVersionError("it has the columns of another version of compbo")
         raise ValueError("its columns are not those of the results table")
     if table.num_rows != 1:
         raise ValueError(f"it has {table.num_rows} rows instead of one")

@@ -91,9 +91,17 @@ def with_final_scores(table: pd.DataFrame) -> pd.DataFrame:
 def table_of_winners(table: pd.DataFrame, by: str = "optimiser") -> pd.DataFrame:
     """#Best (%) and mean NFR per optimiser, as in the paper's Table 1: a task is a black box under an acquisition.
 
-    Methods without an acquisition function have no such task, and are left out.
+    Methods without an acquisition function have no such task, and are left out. An optimiser with several settings of
+    its hyperparameters is refused: the best of many settings is no fair winner.
     """
     rows = with_final_scores(table[table["acquisition"] != ""])
+    again = rows[rows.duplicated(["task", "acquisition", "optimiser", "seed"])]
+    if len(again):
+        first = again.iloc[0]
+        raise ValueError(
+            f"{first['optimiser']} is there more than once for {first['task']}, {first['acquisition']}, seed "
+            f"{first['seed']}: tuned and not, or from tuning. Name the cells you mean: load(results, cells=...)."
+        )
     pivot = rows.pivot_table(index=by, columns=["task", "acquisition", "seed"], values="final_regret", aggfunc="min")
     shares = best_share(pivot.to_numpy())
     winners = rows.groupby(by)[["nfr"]].mean().reindex(pivot.index)

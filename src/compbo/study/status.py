@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from compbo.study import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from compbo.study.cell import Cell
@@ -65,13 +65,17 @@ class Status(NamedTuple):
         return len(self.done) + len(self.failed) + len(self.left)
 
 
-def study_status(store: Store, cells: Iterable[Cell] | None = None) -> Status:
-    """The status of these cells, or of all that were ever asked for in this folder."""
+def study_status(
+    store: Store, cells: Iterable[Cell] | None = None, keep: Callable[[list[Cell]], list[Cell]] | None = None
+) -> Status:
+    """The status of these cells, or of all that were ever asked for in this folder and `keep` keeps."""
     survey = store.survey()
     wanted = list(store.plan().values()) if cells is None else list(cells)
     if cells is None:
         planned = {cell.hash for cell in wanted}
         wanted += [known.cell for key, known in survey.known.items() if key not in planned]
+    if keep is not None:
+        wanted = keep(wanted)
     return summarise(wanted, survey, store.owner())
 
 

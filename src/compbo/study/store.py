@@ -20,7 +20,7 @@ import socket
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +28,7 @@ import numpy as np
 
 from compbo.storage.lease import InUseError
 from compbo.study import schema
-from compbo.study.cell import Cell, cell_from_json
+from compbo.study.cell import Cell, OtherVersionError, cell_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -74,8 +74,7 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[Survey]:
         """Be the one writer: lock the folder, clear what a crash left, set damaged files aside."""
-        self.cells.mkdir(parents=True, exist_ok=True)
-        with (self.folder / ".lock").open("a+", encoding="utf-8") as lock:
+        with self._open_lock() as lock:
             self._acquire(lock)
             try:
                 for leftover in (self.folder / "tmp").glob("*"):
@@ -86,6 +85,15 @@ class Store:
                 yield survey
             finally:
                 lock.truncate(0)
+
+    def _open_lock(self) -> IO[str]:
+        try:
+            self.cells.mkdir(parents=True, exist_ok=True)
+            return (self.folder / ".lock").open("a+", encoding="utf-8")
+        except OSError as error:
+            raise ValueError(
+                f"{self.folder} cannot be written to ({error.strerror}); give a folder of your own with --results."
+            ) from error
 
     def _acquire(self, lock: IO[str]) -> None:
         for attempt in range(LOCK_ATTEMPTS):
@@ -136,13 +144,21 @@ class Store:
 
     def _write_atomically(self, path: Path, data: bytes) -> None:
         temporary = self.folder / "tmp" / f"{path.name}.{os.getpid()}"
-        for folder in (temporary.parent, path.parent):
-            folder.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        try:
+            for folder in (temporary.parent, path.parent):
+                folder.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                temporary.unlink()
+            raise OSError(
+                f"{path} could not be written: {error.strerror}. What was stored before is safe; once there is room, "
+                f"the same command goes on."
+            ) from error
         descriptor = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(descriptor)  # the name, too, survives a power cut
@@ -163,9 +179,23 @@ class Store:
         """Every cell that was ever asked for, by hash."""
         if not self._plan.exists():
             return {}
-        lines = self._plan.read_text(encoding="utf-8").splitlines()
-        cells = [cell_from_json(line) for line in lines if line]
-        return {cell.hash: cell for cell in cells}
+        cells = [
+            self._planned(number, line) for number, line in enumerate(self._plan.read_text("utf-8").splitlines(), 1)
+        ]
+        return {cell.hash: cell for cell in cells if cell is not None}
+
+    def _planned(self, number: int, line: str) -> Cell | None:
+        """The cell of a line of the plan; None if the line is damaged, which costs no result."""
+        try:
+            return cell_from_json(line)
+        except OtherVersionError as error:
+            raise OtherVersionError(self._of_another_version(self._plan, error)) from error
+        except (ValueError, TypeError, KeyError) as error:
+            log.warning("%s, line %d is damaged and left out (%s); run its grid again", self._plan, number, error)
+            return None
+
+    def _of_another_version(self, path: Path, error: OtherVersionError) -> str:
+        return f"{path} was written by another version of compbo ({error}); use that version, or another --results."
 
     def add_to_plan(self, cells: Iterable[Cell]) -> None:
         """Remember what was asked for."""
@@ -195,6 +225,8 @@ class Store:
             row = checked(path.read_bytes(), path.stem)
         except FileNotFoundError:  # a driver at work has set it aside
             return None
+        except OtherVersionError as error:
+            raise OtherVersionError(self._of_another_version(path, error)) from error
         except ValueError as error:
             return str(error)
         if path != self.path(path.stem):
@@ -211,6 +243,8 @@ def checked(data: bytes, cell_hash: str, leave_out: tuple[str, ...] = schema.BUL
     row = schema.from_bytes(data, leave_out)
     try:
         actual = cell_from_json(row["definition"]).hash
+    except OtherVersionError:
+        raise
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"its definition is not that of a cell ({error})") from error
     if not row["cell"] == actual == cell_hash:
@@ -220,8 +254,13 @@ def checked(data: bytes, cell_hash: str, leave_out: tuple[str, ...] = schema.BUL
     return row
 
 
-def load(results: str | os.PathLike[str], columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """The results table, one row per cell, in the order of task, acquisition, optimiser, hyperparameters and seed."""
+def load(
+    results: str | os.PathLike[str], columns: Sequence[str] | None = None, cells: Iterable[Cell] | None = None
+) -> pd.DataFrame:
+    """The results table, one row per cell, in the order of task, acquisition, optimiser, hyperparameters and seed.
+
+    cells: the rows of these only, for instance of one grid; else everything that is in the folder, tuning included.
+    """
     import pandas as pd
 
     folder = Path(results) / "cells"
@@ -229,7 +268,8 @@ def load(results: str | os.PathLike[str], columns: Sequence[str] | None = None) 
         return pd.DataFrame(columns=list(columns or schema.NAMES))
     order = ["task", "dimension", "acquisition", "optimiser", "hyperparameters", "seed", "cell"]
     wanted = None if columns is None else list(dict.fromkeys([*columns, *order]))
-    table = pd.read_parquet(folder, columns=wanted).sort_values(order, ignore_index=True)
+    keep = None if cells is None else [("cell", "in", {cell.hash for cell in cells})]
+    table = pd.read_parquet(folder, columns=wanted, filters=keep).sort_values(order, ignore_index=True)
     return table if columns is None else table[list(columns)]
 
 

@@ -31,7 +31,7 @@ class Key(NamedTuple):
 
 def _history_name(key: Key, judges: Sequence[Cell]) -> str:
     """A file per problem and way of judging it."""
-    digest = derive_seed(0, "history", *key, *(cell.with_hyperparameters({}).hash for cell in judges))
+    digest = derive_seed(0, "history", *key, *(cell.hash for cell in judges))
     return f"tuning/{key.maximizer}-{key.acquisition}-{digest:016x}.json"
 
 
@@ -47,7 +47,7 @@ def load_history(store: Store, key: Key, judges: Sequence[Cell]) -> list[dict[st
         history: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["history"]
     except FileNotFoundError:
         return []
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         log.warning("%s is unreadable (%s); its configurations are worked out again from the cells", path, error)
         return []
     return history
@@ -67,7 +67,12 @@ def _read_entries(store: Store) -> list[dict[str, Any]]:
     path = store.folder / TUNED
     if not path.exists():
         return []
-    entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["entries"]
+    try:
+        entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["entries"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path} is damaged ({error}); remove it and run `compbo study tune` again, which repeats no cell."
+        ) from error
     return entries
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from compbo.optimizer import Optimizer
     from compbo.study.cell import Cell
     from compbo.study.pools import Pool
-    from compbo.study.store import Store
+    from compbo.study.store import Store, Survey
 
 CONFIGURATIONS = 33  # of the paper
 HELD_OUT_SEED = 10_000  # seeds of held-out runs begin here, away from those that are reported
@@ -185,7 +185,9 @@ class TuningSource:
         return sum(problem.left for problem in self.problems)
 
 
-def make_problems(cells: Iterable[Cell], store: Store, configurations: int, *, held_out: bool) -> list[Problem]:
+def make_problems(
+    cells: Iterable[Cell], store: Store, survey: Survey, configurations: int, *, held_out: bool
+) -> list[Problem]:
     """The problems of a grid: one per task, acquisition and maximizer that has something to tune."""
     found: dict[Key, Cell] = {}
     for cell in cells:
@@ -196,8 +198,20 @@ def make_problems(cells: Iterable[Cell], store: Store, configurations: int, *, h
         judges = [_moved(cell, spec) for spec in held_out_tasks(cell.task)] if held_out else [cell]
         if not judges:
             raise ValueError(f"Task {cell.task}: there is no other task to tune on; tune without --held-out.")
-        problems.append(Problem(judges, key, configurations, load_history(store, key, judges)))
+        problems.append(Problem(judges, key, configurations, _still_true(load_history(store, key, judges), survey)))
     return problems
+
+
+def _still_true(history: list[dict[str, Any]], survey: Survey) -> list[dict[str, Any]]:
+    """The history up to the first configuration that failed then and whose cells have all been retried with success.
+
+    That one is judged anew from its stored cells; what was asked for after it may differ from then on.
+    """
+    for number, entry in enumerate(history):
+        statuses = [survey.known[key].status for key in entry["cells"] if key in survey.known]
+        if entry["objective"] is None and statuses == [schema.DONE] * len(entry["cells"]):
+            return history[:number]
+    return history
 
 
 def _moved(cell: Cell, spec: str) -> Cell:
@@ -244,7 +258,7 @@ def tune_study(
     from compbo.study.run import drive
 
     with store.writing() as survey:
-        problems = make_problems(cells, store, configurations, held_out=held_out)
+        problems = make_problems(cells, store, survey, configurations, held_out=held_out)
         if not problems:
             raise ValueError("None of these cells has a maximizer with hyperparameters to tune.")
         run, failed = drive(TuningSource(problems, store), store, make_pool, survey, show=show)

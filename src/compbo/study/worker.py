@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import importlib
+import io
 import json
 import os
 import selectors
@@ -18,6 +19,7 @@ import struct
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
@@ -31,6 +33,7 @@ POLL_SECONDS = 0.1
 IDLE_SECONDS = 900.0  # without a request for so long, the process ends; the next request starts another
 STDERR_KEPT = 4000  # characters of a dead process's last words
 _HEADER = struct.Struct(">Q")
+_DIE_WITH_PARENT, _ADOPT_ORPHANS = 1, 36  # options of prctl(2): PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 _PRELOADED = (
     "compbo.study.experiment",
     "compbo.optimizer",
@@ -94,6 +97,7 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not mix with the answers
     requests = os.fdopen(0, "rb", buffering=0, closefd=False)
+    _process_option(_ADOPT_ORPHANS, 1)
     _warm_up()
     from compbo.study.cell import cell_from_json
 
@@ -150,70 +154,89 @@ def _supervise(cell: Cell, limits: Limits) -> bytes:
             received, reason = _watch(pid, reader, limits, clock)
         finally:
             os.close(reader)
-        status = _end(pid, killed=bool(reason))
-        if not reason and status == 0 and received:
+        status = _end(pid)
+        if received and not reason:
             return received
         words.seek(max(0, words.seek(0, os.SEEK_END) - STDERR_KEPT))
         said = words.read().decode(errors="replace")
-    return _failure_row(cell, reason or _cause(status), said, started, time.monotonic() - clock)
+    return _failure_row(cell, reason or _cause(status, said), said, started, time.monotonic() - clock)
 
 
 def _watch(pid: int, reader: int, limits: Limits, clock: float) -> tuple[bytes, str]:
-    """What the child sends until it closes its pipe, and why it is to be killed (or nothing)."""
-    chunks: list[bytes] = []
+    """The row that the child sends, or nothing if it ends without one, and why it is to be killed (or nothing)."""
+    received = bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(reader, selectors.EVENT_READ)
         selector.register(0, selectors.EVENT_READ)
         while True:
-            for key, _ in selector.select(POLL_SECONDS):
+            dead = _has_ended(pid)  # asked before its last words are read
+            for key, _ in selector.select(0 if dead else POLL_SECONDS):
                 if key.fd == 0:  # no request comes while one is worked on: the parent is gone
-                    _end(pid, killed=True)
+                    _end(pid)
                     os._exit(1)
                 chunk = os.read(reader, 1 << 20)
-                if not chunk:
-                    return b"".join(chunks), ""
-                chunks.append(chunk)
-            reason = _exceeded(pid, limits, time.monotonic() - clock)
+                received += chunk
+                if chunk:
+                    dead = False  # there may be more
+                else:
+                    selector.unregister(reader)
+            if (row := read_frame(io.BytesIO(received))) is not None:
+                return row, ""
+            if dead:  # its end of the pipe may be held open by a process that it has started
+                return b"", ""
+            reason = _exceeded(limits, time.monotonic() - clock)
             if reason:
                 return b"", reason
 
 
-def _exceeded(pid: int, limits: Limits, seconds: float) -> str:
+def _has_ended(pid: int) -> bool:
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _exceeded(limits: Limits, seconds: float) -> str:
     if limits.seconds is not None and seconds > limits.seconds:
         return f"time limit: {seconds:.1f} s used, {limits.seconds:g} s allowed"
     if limits.memory is not None:
-        used = _resident(pid)
+        used = _resident()
         if used > limits.memory:
             return f"memory limit: {used / 2**20:.0f} MB used, {limits.memory / 2**20:.0f} MB allowed"
     return ""
 
 
-def _resident(pid: int) -> int:
-    """Resident memory of the process and of its children, if it has any."""
-    psutil = load_optional("psutil", "study")
-    try:
-        process = psutil.Process(pid)
-        family = [process, *process.children(recursive=True)]
-        return int(sum(member.memory_info().rss for member in family))
-    except psutil.Error:
-        return 0
+def _family() -> list[Any]:
+    """The process of the cell and every process that came from it."""
+    found: list[Any] = load_optional("psutil", "study").Process().children(recursive=True)
+    return found
 
 
-def _end(pid: int, *, killed: bool) -> int:
-    """Wait for the child, killed first with everything it started; its exit status as os.waitpid gives it."""
-    if killed:
-        for kill in (os.killpg, os.kill):
-            try:
-                kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-    return os.waitpid(pid, 0)[1]
+def _resident() -> int:
+    """Resident memory of the cell and of what it has started."""
+    total = 0
+    for member in _family():
+        with suppress(load_optional("psutil", "study").Error):  # it has just ended
+            total += int(member.memory_info().rss)
+    return total
 
 
-def _cause(status: int) -> str:
+def _end(pid: int) -> int:
+    """End the cell with everything it started; the exit status of its own process as os.waitpid gives it."""
+    if not _has_ended(pid):
+        os.kill(pid, signal.SIGKILL)
+    status = os.waitpid(pid, 0)[1]
+    while family := _family():
+        for member in family:
+            with suppress(ProcessLookupError):
+                os.kill(member.pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(-1, 0)
+    return status
+
+
+def _cause(status: int, said: str) -> str:
     if os.WIFSIGNALED(status):
         return f"the process of the cell was killed by signal {signal.Signals(os.WTERMSIG(status)).name}"
-    return f"the process of the cell ended with exit code {os.waitstatus_to_exitcode(status)} and no result"
+    last = f": {said.splitlines()[-1]}" if said.strip() else ""
+    return f"the process of the cell ended with exit code {os.waitstatus_to_exitcode(status)} and no result{last}"
 
 
 def _failure_row(cell: Cell, error: str, said: str, started: datetime, seconds: float) -> bytes:
@@ -226,11 +249,11 @@ def _failure_row(cell: Cell, error: str, said: str, started: datetime, seconds: 
 
 
 def _run_in_child(cell: Cell, limits: Limits, writer: int, words: int) -> None:
-    """The cell's own process: a group of its own, silent, dying with its parent. Never returns."""
+    """The cell's own process: a session of its own, silent, dying with its parent. Never returns."""
     code = 1
     try:
         os.setsid()
-        _die_with_parent()
+        _process_option(_DIE_WITH_PARENT, signal.SIGKILL)
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         os.dup2(words, 1)
@@ -243,7 +266,7 @@ def _run_in_child(cell: Cell, limits: Limits, writer: int, words: int) -> None:
         torch.set_num_threads(limits.threads)
         data = schema.to_bytes(experiment.run_cell(cell))
         with os.fdopen(writer, "wb") as pipe:
-            pipe.write(data)
+            write_frame(pipe, data)
         code = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())  # into the last words, which the parent reads
@@ -252,14 +275,13 @@ def _run_in_child(cell: Cell, limits: Limits, writer: int, words: int) -> None:
         os._exit(code)
 
 
-def _die_with_parent() -> None:
-    """Linux: be killed when the forking process is, even by SIGKILL."""
-    set_parent_death_signal = 1
+def _process_option(option: int, value: int) -> None:
+    """Linux: prctl(2); elsewhere nothing."""
     try:
         prctl: Any = ctypes.CDLL(None).prctl
     except (OSError, AttributeError):
         return
-    prctl(set_parent_death_signal, signal.SIGKILL, 0, 0, 0)
+    prctl(option, value, 0, 0, 0)
 
 
 if __name__ == "__main__":
