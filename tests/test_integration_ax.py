@@ -140,6 +140,14 @@ def test_an_acquisition_function_and_a_maximizer_of_choice(maximisations: list[i
     assert maximisations == [1]
 
 
+def test_a_point_that_ax_would_refuse_is_not_suggested(maximisations: list[int]) -> None:
+    """The best point is a corner: Ax asks again, five times, for one that repeats, and then takes a random one."""
+    client = make(cheap(), [MIXED[0], MIXED[2]])
+    points = rounds(client, 10, 1, f=lambda p: p["x"] + 9 * p["n"])
+    assert len({str(point) for point in points}) == 10
+    assert maximisations == [1] * 6
+
+
 def test_fixed_parameters(maximisations: list[int]) -> None:
     client = make(cheap(batch_size=2), MIXED[:4])
     rounds(client, 2, 2, f=lambda p: p["x"] ** 2)
@@ -188,9 +196,11 @@ def test_several_objectives_need_a_maximizer_without_samples() -> None:
 def test_bad_options_are_named() -> None:
     with pytest.raises(ValueError, match="did you mean"):
         generation_strategy(maximizer="CAdamME")
-    with pytest.raises(ValueError, match="initial_trials must be at least 1"):
+    with pytest.raises(ValueError, match="initial_trials must be a whole number >= 1, got 0"):
         generation_strategy(initial_trials=0)
-    with pytest.raises(ValueError, match="num_restarts from 1 to raw_samples"):
+    with pytest.raises(ValueError, match="batch_size must be a whole number >= 1, got '2'"):
+        generation_strategy(batch_size="2")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"num_restarts must be at most raw_samples \(3\), got 9"):
         generation_strategy(num_restarts=9, raw_samples=3)
     with pytest.raises(ValueError, match="'gen_candidates' is unknown to compbo, which takes maximizer"):
         module.Options.of({"gen_candidates": None})
@@ -216,6 +226,13 @@ class TestPlans:
         assert torch.equal(plans.take(1, moved, self.batch[:1], None), self.batch[1:2])
         assert torch.equal(plans.take(1, moved, self.batch[:2], None), self.batch[2:])
         assert plans.take(1, moved, self.batch, None) is None
+
+    def test_plans_of_several_experiments(self) -> None:
+        plans = Plans()
+        plans.put(self.batch[:, :1], 1, self.observed[:, :1], None, None)
+        plans.put(self.batch, 1, self.observed, None, None)
+        assert torch.equal(plans.take(1, self.observed, self.batch[:1], None), self.batch[1:2])
+        assert torch.equal(plans.take(2, self.observed[:, :1], self.batch[:1, :1], None), self.batch[1:, :1])
 
     def test_new_data_or_other_fixed_features_make_it_void(self) -> None:
         plans = Plans()

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import botorch
+import numpy as np
 import pytest
 import torch
 from botorch.acquisition.analytic import LogExpectedImprovement
@@ -207,6 +208,15 @@ def test_bad_arguments_are_named() -> None:
         gen_candidates("CAdam-ME", momentum=0.5)
     with pytest.raises(ValueError, match="did you mean"):
         gen_candidates("Adams")
+    with pytest.raises(ValueError, match="maximizer: no maximizer is called 'None'"):
+        gen_candidates(None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="lower_bounds must not exceed upper_bounds"):
+        quick()(starts(), qlogei(), lower_bounds=1.0, upper_bounds=0.0)
+    with pytest.raises(ValueError, match="one for each of the 3 features, got 2"):
+        quick()(starts(), qlogei(), lower_bounds=torch.zeros(2))
+    for nothing in (starts() * torch.nan, starts(0)):
+        with pytest.raises(ValueError, match="at least one batch, of finite numbers"):
+            quick()(nothing, qlogei(), **LIMITS)
     with pytest.raises(ValueError, match="b x q x d or q x d"):
         quick()(torch.zeros(1, 1, 1, 3), qlogei())
     with pytest.raises(ValueError, match="RS draws from the whole box, so it needs finite bounds"):
@@ -224,7 +234,8 @@ def test_one_start_without_bounds_and_in_single_precision() -> None:
 
 
 def test_a_generator_is_a_value() -> None:
-    generator = gen_candidates("CAdam-ME", lr=0.05)
+    generator = gen_candidates("CAdam-ME", lr=0.05, seed=np.int64(0))
+    assert generator == gen_candidates(lr=0.05)
     assert pickle.loads(pickle.dumps(generator)) == generator
 
 
@@ -336,6 +347,23 @@ class TestDiscreteFeatures:
         again, _ = best_batch(acqf, bounds, 2, quick(), raw_batches=16, restarts=3, axes=axes)
         assert torch.equal(again, batch)
 
+    def test_very_many_levels(self) -> None:
+        """A distance to each of them would need 800 GB."""
+        many = Axis((0,), torch.arange(1_000_000.0).double()[:, None])
+        x = torch.tensor([-3.0, 0.4, 0.6, 999_998.7, 2e6]).double().repeat(20_000)[:, None]
+        assert many.nearest(x)[:5, 0].tolist() == [0.0, 0.0, 1.0, 999_999.0, 999_999.0]
+
+    @pytest.mark.parametrize("axes", [[], [whole, one_hot]])
+    def test_known_points_are_not_repeated(self, axes: list[Axis]) -> None:
+        bounds = torch.tensor([[0.0, 0.0, 0.0], [10.0, 1.0, 1.0]]).double()
+        acqf = qlogei()
+        find = partial(best_batch, acqf, bounds, 2, quick(), raw_batches=16, restarts=3, axes=axes)
+        known, _ = find()
+        batch, value = find(known=known)
+        assert bool(((batch[:, None] - known).abs().amax(-1) > 1e-6).all())
+        with torch.no_grad():
+            torch.testing.assert_close(value, acqf(batch).squeeze())
+
     def test_fixed_features_win_over_levels(self) -> None:
         bounds = torch.tensor([[0.0, 0.0, 0.0], [10.0, 1.0, 1.0]]).double()
         batch, _ = best_batch(
@@ -412,6 +440,12 @@ class TestOptimizeAcqf:
     def test_two_optimisers_at_once_are_refused(self) -> None:
         with pytest.raises(ValueError, match="exclude each other"):
             optimize_acqf(qlogei(), BOUNDS, 1, 2, 4, gen_candidates=quick())
+
+    def test_misspelt_arguments_are_named(self) -> None:
+        with pytest.raises(ValueError, match="no argument 'learning_rate'; the hyperparameters of CAdam-ME are lr, "):
+            optimize_acqf(qlogei(), BOUNDS, 1, 2, 4, learning_rate=0.1)
+        with pytest.raises(ValueError, match="maximizer: no maximizer is called 'Adams'; did you mean"):
+            optimize_acqf(qlogei(), BOUNDS, 1, 2, 4, maximizer="Adams")
 
 
 def test_the_signature_is_botorchs() -> None:

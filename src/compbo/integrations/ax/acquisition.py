@@ -15,6 +15,7 @@ from ax.generators.utils import mk_discrete_choices
 from compbo.integrations.ax.plans import Plans
 from compbo.integrations.botorch import CandidateGenerator
 from compbo.integrations.botorch.joint import Axis, best_batch
+from compbo.settings import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,8 +48,12 @@ class Options:
             if name not in known:
                 raise ValueError(f"optimizer_kwargs: {name!r} is unknown to compbo, which takes {', '.join(known)}.")
         options = cls(**given)
-        if options.batch_size < 1 or not 1 <= options.num_restarts <= options.raw_samples:
-            raise ValueError("optimizer_kwargs: batch_size must be at least 1, num_restarts from 1 to raw_samples.")
+        for name in ("batch_size", "num_restarts", "raw_samples"):
+            whole_number(name, getattr(options, name))
+        if options.num_restarts > options.raw_samples:
+            raise ValueError(
+                f"num_restarts must be at most raw_samples ({options.raw_samples}), got {options.num_restarts}."
+            )
         _ = options.generator  # checks the rest
         return options
 
@@ -132,6 +137,7 @@ class CompBOAcquisition(Acquisition):  # type: ignore[misc]
                 restarts=options.num_restarts,
                 axes=axes,
                 fixed_features=fixed_features,
+                known=self._known_points(),
             )
             batch = batch if rounding_func is None else rounding_func(batch)
             points = batch[:n]
@@ -139,6 +145,11 @@ class CompBOAcquisition(Acquisition):  # type: ignore[misc]
                 PLANS.put(batch, n, self.X_observed, self.X_pending, fixed_features)
         with torch.no_grad():
             return points, self.evaluate(points.unsqueeze(0)).squeeze()
+
+    def _known_points(self) -> Tensor | None:
+        """Observed and pending ones: Ax refuses a point that repeats one of them, and asks again."""
+        known = [points for points in (self.X_observed, self.X_pending) if points is not None]
+        return torch.cat(known) if known else None
 
     def _not_for_us(self, *, constrained: bool, selected: bool, discrete: bool) -> str | None:
         if selected:
@@ -156,7 +167,7 @@ class CompBOAcquisition(Acquisition):  # type: ignore[misc]
 
 def _discrete_axes(digest: Any) -> list[Axis]:
     """Parameters with choices, and Ax's one-hot blocks, which it passes as continuous features."""
-    axes = [Axis((i,), torch.tensor(list(values))[:, None]) for i, values in digest.discrete_choices.items()]
+    axes = [Axis((i,), torch.tensor(sorted(values))[:, None]) for i, values in digest.discrete_choices.items()]
     blocks: dict[str, list[int]] = {}
     for i, name in enumerate(digest.feature_names):
         parameter, infix, _ = name.rpartition(OH_PARAM_INFIX)

@@ -43,10 +43,10 @@ class Plans:
         self, n: int, observed: Tensor | None, pending: Tensor | None, fixed: dict[int, float] | None
     ) -> Tensor | None:
         """The next n points of a batch that was begun in this state; None if there is none."""
-        for plan in self._plans:
+        for i, plan in enumerate(self._plans):
             same = _same(plan.observed, observed) and _same(plan.pending, pending) and plan.fixed == (fixed or {})
             if same and len(plan.rest) >= n:
-                self._plans.remove(plan)
+                del self._plans[i]
                 if len(plan.rest) > n:
                     self.put(plan.rest, n, observed, pending, fixed)
                 return plan.rest[:n]

@@ -12,6 +12,7 @@ from ax.generation_strategy.generator_spec import GeneratorSpec
 from ax.generation_strategy.transition_criterion import MinTrials
 
 from compbo.integrations.ax.acquisition import CompBOAcquisition, Options
+from compbo.settings import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +38,7 @@ def generation_strategy(
     batch_size: how many trials `get_next_trials` will ask for, chosen as one joint batch. botorch_acqf_class: Ax
     chooses if None (qLogNEI for one objective). Everything is plain data: the experiment can be stored.
     """
-    if initial_trials < 1:
-        raise ValueError(f"initial_trials must be at least 1, got {initial_trials}.")
+    whole_number("initial_trials", initial_trials)
     options = Options(
         maximizer, dict(hyperparameters or {}), batch_size, seed, steps, minibatch, num_restarts, raw_samples
     )

@@ -20,6 +20,7 @@ from compbo.integrations.botorch.objective import PlainObjective, UtilityObjecti
 from compbo.integrations.botorch.samplers import NoBaseSamples, common_seed, with_fixed_samples
 from compbo.maximizers import CATALOGUE, get_entry, make_maximizer
 from compbo.seeds import stream
+from compbo.settings import whole_number
 from compbo.types import DTYPE, Budget
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from compbo.acquisition.samples import Samples
     from compbo.integrations.botorch.frame import Frame
     from compbo.maximizers import Entry
-    from compbo.types import Objective
+    from compbo.types import Box, Objective
 
 DEFAULT_STEPS = 64
 
@@ -77,14 +78,9 @@ class CandidateGenerator:
 
     def __post_init__(self) -> None:
         """Refuse what cannot run."""
-        try:
-            make_maximizer(self.maximizer, **self.hyperparameters)
-        except KeyError as error:
-            raise ValueError(f"maximizer: {error.args[0]}") from error
+        make_maximizer(named_entry(self.maximizer).name, **self.hyperparameters)
         for name, least in (("steps", 1), ("minibatch", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.")
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
 
     def __call__(
         self,
@@ -110,6 +106,11 @@ class CandidateGenerator:
         if len(shape) not in (2, 3):
             raise ValueError(f"initial_conditions must be b x q x d or q x d, got shape {tuple(shape)}.")
         x0 = initial_conditions.detach().reshape(-1, *shape[-2:])
+        if not bool(torch.isfinite(x0).flatten(1).all(1).any()):
+            raise ValueError("initial_conditions must hold at least one batch, of finite numbers.")
+        bounds = _bound(lower_bounds, x0, -torch.inf), _bound(upper_bounds, x0, torch.inf)
+        if not bool((bounds[0] <= bounds[1]).all()):
+            raise ValueError("lower_bounds must not exceed upper_bounds, nor be NaN.")
         deadline = None if timeout_sec is None else time.perf_counter() + timeout_sec
         fixed = _fixed_values(fixed_features or {}, x0)
         groups = _equal_rows(fixed, len(x0))
@@ -117,7 +118,6 @@ class CandidateGenerator:
         values = torch.empty(len(x0), dtype=x0.dtype, device=x0.device)
         for i, rows in enumerate(groups):
             own = {index: value[rows[0]] for index, value in fixed.items()}
-            bounds = _bound(lower_bounds, x0, -torch.inf), _bound(upper_bounds, x0, torch.inf)
             frame = make_frame(x0[rows], *bounds, own, self.rounder)
             left = None if deadline is None else max(deadline - time.perf_counter(), 1e-3) / (len(groups) - i)
             candidates[rows], found = generator._climb(acquisition_function, x0[rows], frame, left)
@@ -189,6 +189,14 @@ class CandidateGenerator:
         return objective
 
 
+def named_entry(maximizer: str) -> Entry:
+    """The row of the catalogue; ValueError if there is none."""
+    try:
+        return get_entry(str(maximizer))
+    except KeyError as error:
+        raise ValueError(f"maximizer: {error.args[0]}") from error
+
+
 def _plain(acqf: Any, entry: Entry, reason: str) -> PlainObjective:
     """The bare acquisition value, for the maximizers that need no samples."""
     if entry.category == "NonComp" and entry.form == "ERM":
@@ -200,10 +208,13 @@ def _plain(acqf: Any, entry: Entry, reason: str) -> PlainObjective:
 def _bound(bound: float | Tensor | None, x0: Tensor, absent: float) -> Tensor:
     """(d,) in double precision."""
     value = torch.as_tensor(absent if bound is None else bound).detach().to(device="cpu", dtype=DTYPE)
-    return value.expand(x0.shape[-1]) if value.ndim == 0 else value.reshape(x0.shape[-1])
+    d = x0.shape[-1]
+    if value.numel() not in (1, d):
+        raise ValueError(f"bounds must be one number or one for each of the {d} features, got {value.numel()}.")
+    return value.flatten().expand(d)
 
 
-def _searchable(frame: Frame, maximizer: str) -> Any:
+def _searchable(frame: Frame, maximizer: str) -> Box:
     if get_entry(maximizer).order == 0 and not bool(torch.isfinite(frame.box.upper - frame.box.lower).all()):
         raise ValueError(f"{maximizer} draws from the whole box, so it needs finite bounds.")
     return frame.box

@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from compbo.integrations.botorch.generate import CandidateGenerator
 
 NEAREST = 16  # levels of an axis that an exchange tries
+SAME = 1e-9  # in units of the bounds
 
 
 class Axis(NamedTuple):
-    """A discrete parameter: the columns of x it takes (one, or a one-hot block) and the rows (m, k) they may hold."""
+    """A discrete parameter: the columns of x it takes (one, or a one-hot block) and the rows (m, k) they may hold.
+
+    The levels of a single column ascend.
+    """
 
     columns: tuple[int, ...]
     levels: Tensor
@@ -34,7 +38,10 @@ class Axis(NamedTuple):
     def nearest(self, x: Tensor) -> Tensor:
         """The level next to each x (..., k); in a one-hot block that is the one with the largest entry."""
         levels = self.levels.to(x)
-        return levels[self.distances(x).argmin(-1)]
+        if len(self.columns) > 1:
+            return levels[self.distances(x).argmin(-1)]
+        ascending = levels[:, 0]  # perhaps a million of them: no distance to each
+        return ascending[torch.bucketize(x, (ascending[1:] + ascending[:-1]) / 2)]
 
     def distances(self, x: Tensor) -> Tensor:
         """Squared distances (..., m) of x (..., k) to the levels."""
@@ -51,8 +58,12 @@ def best_batch(
     restarts: int,
     axes: Sequence[Axis] = (),
     fixed_features: Mapping[int, float] | None = None,
+    known: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """A batch (q, d) in `bounds` (2, d) and its value; what is discrete only takes its levels."""
+    """A batch (q, d) in `bounds` (2, d) and its value; what is discrete only takes its levels.
+
+    A batch that repeats one of the `known` points (n, d) is taken only if no other was met.
+    """
     fixed = dict(fixed_features or {})
     free = [axis for axis in axes if not set(axis.columns) & set(fixed)]
     rounder = snap_to(free) if free else None
@@ -68,8 +79,22 @@ def best_batch(
     ends, values = generate.rounded(rounder)(
         start, acqf, lower_bounds=lower, upper_bounds=upper, fixed_features=fixed or None
     )
-    best = int(values.argmax())
-    return exchange(evaluate, ends[best], values[best], free)
+    met = torch.cat([ends, start])
+
+    def new_values(x: Tensor) -> Tensor:
+        """-inf where a point is known."""
+        return evaluate(x) if known is None else evaluate(x).masked_fill(_repeats(x, known, upper - lower), -torch.inf)
+
+    found = new_values(met)
+    best = int(found.argmax() if bool((found > -torch.inf).any()) else values.argmax())
+    return exchange(new_values, met[best], found[best], free)
+
+
+def _repeats(x: Tensor, known: Tensor, scale: Tensor) -> Tensor:
+    """Which of the batches x (B, q, d) hold a known point (n, d), up to rounding."""
+    scale = torch.where(scale > 0, scale, 1.0)
+    distances = torch.cdist(x / scale, (known.to(x) / scale).expand(len(x), -1, -1), p=torch.inf)
+    return (distances < SAME).flatten(1).any(1).cpu()
 
 
 def snap_to(axes: Sequence[Axis]) -> Callable[[Tensor], Tensor]:

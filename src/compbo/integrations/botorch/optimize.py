@@ -6,10 +6,10 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 import botorch.optim
+from botorch.optim.initializers import gen_batch_initial_conditions
 
 from compbo.acquisition.samples import DEFAULT_K
-from compbo.integrations.botorch.generate import DEFAULT_STEPS, CandidateGenerator
-from compbo.maximizers import get_entry
+from compbo.integrations.botorch.generate import DEFAULT_STEPS, CandidateGenerator, named_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,9 +53,15 @@ def optimize_acqf(
     """
     if gen_candidates is not None:
         raise ValueError("gen_candidates and maximizer exclude each other; leave gen_candidates out here.")
-    entry = get_entry(maximizer)
+    entry = named_entry(maximizer)
     hyperparameters = {name: value for name, value in more.items() if name in entry.hyperparameters}
     for_initial_conditions = {name: value for name, value in more.items() if name not in entry.hyperparameters}
+    for name in for_initial_conditions:
+        if ic_generator is None and name not in inspect.signature(gen_batch_initial_conditions).parameters:
+            raise ValueError(
+                f"optimize_acqf has no argument {name!r}; the hyperparameters of {entry.name} are "
+                f"{', '.join(entry.hyperparameters)}."
+            )
     optional: dict[str, Any] = {"return_acq_values": return_acq_values}
     known = inspect.signature(botorch.optim.optimize_acqf).parameters
     candidates, values = botorch.optim.optimize_acqf(
