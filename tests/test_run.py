@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import inspect
 import logging
 import math
 import os
@@ -98,6 +99,10 @@ def test_maximize_is_the_other_direction() -> None:
     up = compbo.maximize(lambda p: -bowl(p), Space(PLANE), evaluations=10, batch_size=2, **CHEAP)
     assert points(up) == points(down)
     assert up.best_value == -(down.best_value or 0.0)
+
+
+def test_both_directions_take_the_same_arguments() -> None:
+    assert inspect.signature(compbo.minimize) == inspect.signature(compbo.maximize)
 
 
 def test_a_longer_run_begins_like_a_shorter_one() -> None:
