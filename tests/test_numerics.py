@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from threadpoolctl import ThreadpoolController
 
 from compbo import numerics
-from compbo.numerics import JITTER_LADDER, cholesky, single_threaded_blas, standardise, threads_for
+from compbo.numerics import (
+    JITTER_LADDER,
+    cholesky,
+    inverse_of_factor,
+    lower_inverse,
+    single_threaded_blas,
+    standardise,
+    threads_for,
+)
 
 F64 = torch.float64
 
@@ -106,6 +114,26 @@ class TestCholesky:
         factor, jitter, failed = cholesky(matrix)
         assert not failed
         assert relative_error(factor, matrix) < 1e-13 + 2.0 * float(jitter)
+
+
+@pytest.mark.parametrize("m", [1, 2, 7, 90])
+def test_one_matrix_is_factored_and_inverted(m: int) -> None:
+    """The way of a single matrix (LAPACK through SciPy) against that of a batch and against PyTorch's inverse."""
+    matrix = spd(m, m)
+    factor = cholesky(matrix).factor
+    torch.testing.assert_close(factor, cholesky(matrix[None]).factor[0], rtol=0, atol=1e-14)
+    inverse_factor = inverse_of_factor(factor)
+    torch.testing.assert_close(inverse_factor @ factor, torch.eye(m, dtype=F64), rtol=0, atol=1e-12)
+    assert torch.equal(inverse_factor.triu(1), torch.zeros(m, m, dtype=F64))
+    torch.testing.assert_close(lower_inverse(inverse_factor), torch.linalg.inv(matrix).tril(), rtol=0, atol=1e-11)
+    assert torch.equal(matrix, spd(m, m))
+
+
+def test_a_factor_from_the_ladder_is_inverted_as_well() -> None:
+    """A matrix that needed jitter comes from PyTorch, with another order in memory."""
+    factor, jitter, _ = cholesky(torch.ones(5, 5, dtype=F64))
+    assert float(jitter) > 0
+    torch.testing.assert_close(inverse_of_factor(factor) @ factor, torch.eye(5, dtype=F64), rtol=0, atol=1e-9)
 
 
 class TestStandardise:
@@ -223,3 +251,14 @@ def test_the_controller_sees_the_blas_of_scipy_in_a_fresh_process() -> None:
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert set(done.stdout.strip("[]\n").split(", ")) == {"1"}
+
+
+@pytest.mark.skipif(not numerics.keep_freed_memory(), reason="only glibc keeps freed memory on request")
+def test_the_environment_decides_whether_freed_memory_is_kept() -> None:
+    script = "from compbo.numerics import keep_freed_memory\nprint(keep_freed_memory())"
+    for value, kept in (("0", "False"), ("1", "True")):
+        environment = {**os.environ, "COMPBO_KEEP_MEMORY": value}
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == kept

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -131,8 +132,11 @@ def keep_freed_memory() -> bool:
     """Ask glibc to keep freed blocks of up to 32 MB instead of handing them back; whether it did.
 
     A step frees and allocates the same few megabytes again and again, and every time the kernel would map and clear
-    the pages anew: that doubles the time of a value-and-gradient at small sizes. Elsewhere than on glibc: nothing.
+    the pages anew: that doubles the time of a value-and-gradient at small sizes. Elsewhere than on glibc, and where
+    the environment says COMPBO_KEEP_MEMORY=0: nothing.
     """
+    if os.environ.get("COMPBO_KEEP_MEMORY") == "0":
+        return False
     m_trim_threshold, m_mmap_threshold = -1, -3
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -49,7 +49,7 @@ def winners(v: Tensor, weight: Tensor | float = 1.0) -> Tensor:
     """Derivative of the maximum over the q points: `weight` at the winner of each column, shared where several tie."""
     top = v.amax(-2, keepdim=True)
     mask = torch.eq(v, top, out=torch.empty_like(v))
-    if float(mask.sum()) != top.numel() - float(top.isnan().sum()):  # more winners than columns that have one
+    if float(mask.sum()) != top.numel() or math.isnan(float(top.sum())):  # a tie, or a column without a winner
         mask /= mask.sum(-2, keepdim=True).clamp_min_(1.0)
     return mask.mul_(weight)
 

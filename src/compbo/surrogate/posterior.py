@@ -7,6 +7,7 @@ S = L^-T Phi L^-1, dSigma = (S + S^T)/2; with U = Ks C^-1 and Sigma = Kss - U Ks
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
@@ -76,12 +77,21 @@ def reparameterise(batch: BatchPosterior, z: Tensor) -> tuple[Tensor, Tensor]:
 
 def factor_to_covariance_cotangent(factor: Tensor, dfactor: Tensor) -> Tensor:
     """Cotangent of Sigma (..., q, q), symmetric, from the cotangent of its Cholesky factor."""
-    phi = torch.matmul(factor.mT, dfactor.tril()).tril_()
-    phi.diagonal(dim1=-2, dim2=-1).mul_(0.5)
-    identity = torch.eye(factor.shape[-1], dtype=factor.dtype).expand_as(factor)
-    inverse = torch.linalg.solve_triangular(factor, identity, upper=False)
+    phi = torch.matmul(factor.mT, dfactor.tril()).mul_(_half_diagonal(factor.shape[-1]))
+    inverse = torch.linalg.solve_triangular(factor, _identity(factor.shape[-1]).expand_as(factor), upper=False)
     s: Tensor = inverse.mT @ phi @ inverse
-    return 0.5 * (s + s.mT)
+    return (s + s.mT).mul_(0.5)
+
+
+@cache
+def _identity(q: int) -> Tensor:
+    return torch.eye(q, dtype=DTYPE)
+
+
+@cache
+def _half_diagonal(q: int) -> Tensor:
+    """Picks the lower triangle with halved diagonal out of a product."""
+    return torch.ones(q, q, dtype=DTYPE).tril_() - 0.5 * _identity(q)
 
 
 class _Chunk(NamedTuple):
@@ -181,19 +191,18 @@ class GPPosterior:
                 stop = start + len(chunk.points)
                 gradients.append(self._backward(chunk, dmean[start:stop], dfactor[start:stop]))
                 start = stop
-            return torch.cat(gradients) if gradients else torch.zeros_like(x[:0])
+            return _joined(gradients) if gradients else torch.zeros_like(x[:0])
 
-        factor = torch.cat(factors) if len(factors) > 1 else factors[0]
-        mean = torch.cat(means) if len(means) > 1 else means[0]
-        failed = (torch.cat(failures) if len(failures) > 1 else failures[0]) | self.cholesky.failed
-        return BatchPosterior(mean, factor * self.scale, failed, jitter, pullback)
+        failed = _joined(failures) | self.cholesky.failed
+        return BatchPosterior(_joined(means), _joined(factors) * self.scale, failed, jitter, pullback)
 
     def _forward(self, x: Tensor, with_gradient: bool) -> tuple[Tensor, Cholesky, _Chunk]:
         b, q, d = x.shape
         points = (self._round(x) - self.centre) * self.input_weights
-        left = left_factor(points)
+        norms = (points * points).sum(-1, keepdim=True)
+        left = torch.cat([points, norms, torch.ones_like(norms)], -1)
         cross = self.kernel.evaluate(left.reshape(b * q, d + 2) @ self._train_right)
-        own = self.kernel.evaluate(left @ right_factor(points).mT)
+        own = self.kernel.evaluate(torch.baddbmm(norms + norms.mT, points, points.mT, alpha=-2.0))
         mean = (cross.value @ self.alpha).reshape(b, q).add_(self.output_shift)
         if self.well_conditioned and with_gradient:
             weights = (cross.value @ self._inverse).reshape(b, q, -1)
@@ -219,6 +228,10 @@ class GPPosterior:
         rowsum = products[..., d:] + own.sum(-1, keepdim=True)
         pull = (rowsum * chunk.points).sub_(products[..., :d]).baddbmm_(own, chunk.points, alpha=-1.0)
         return pull.mul_(2.0 * self.kernel.slope_factor * self.input_weights)
+
+
+def _joined(chunks: list[Tensor]) -> Tensor:
+    return torch.cat(chunks) if len(chunks) > 1 else chunks[0]
 
 
 def _parts(x: Tensor, rows: int, size: int) -> Iterator[tuple[Tensor, bool]]:
