@@ -220,9 +220,28 @@ def test_nothing_to_tune_is_said(tmp_path: Path) -> None:
         tune_study([GRID[1]], Store(tmp_path), maker(FakePool()))
 
 
-def test_objective_without_a_floor_is_the_improvement() -> None:
-    row = {"status": "done", "floor_kind": "unknown", "best": [3.0, 1.0], "regret": [math.nan, math.nan]}
-    assert tuning.objective(row) == -2.0
+def test_what_tuning_minimises() -> None:
+    def value(kind: str, best: list[float], regret: list[float]) -> float:
+        return tuning.objective({"status": "done", "floor_kind": kind, "best": best, "regret": regret})
+
+    nan = math.nan
     assert tuning.objective({"status": "failed"}) == math.inf
-    known = {"status": "done", "floor_kind": "optimum", "best": [3.0, 1.0], "regret": [10.0, 1.0]}
-    assert tuning.objective(known) == pytest.approx(-1.0)
+    assert value("unknown", [3.0, 1.0], [nan, nan]) == -2.0
+    assert value("optimum", [3.0, 1.0], [10.0, 1.0]) == pytest.approx(-1.0)
+    assert value("optimum", [0.0, 0.0], [0.0, 0.0]) == -12.0  # an optimal start is no failure
+    assert value("reference", [3.0, 1.0], [4.0, 1.0]) == 0.25
+    assert value("reference", [3.0, 1.0], [4.0, -2.0]) == -0.5  # better than the reference is better
+    assert value("reference", [3.0, 1.0], [0.0, -2.0]) < value("reference", [3.0, 3.0], [0.0, 0.0]) == 0.0
+    assert value("reference", [3.0, 1.0], [-1.0, -2.0]) < value("reference", [3.0, 2.0], [-1.0, -1.5])
+    assert value("unknown", [nan, 5.0, 1.0], [nan] * 3) == -4.0  # the initial design failed
+    assert value("unknown", [nan, nan], [nan, nan]) == math.inf
+
+
+def test_problems_that_nothing_solves_are_named(tmp_path: Path) -> None:
+    class Failing(FakePool):
+        def wait(self, seconds: float) -> Finished | None:
+            finished = super().wait(seconds)
+            return finished and Finished(finished.cell, schema.to_bytes(failed_row(finished.cell)))
+
+    done = tune_study(GRID[:1], Store(tmp_path), maker(Failing()), configurations=2, show=False)
+    assert (done.problems, done.unsolved) == (0, [("ackley-4", "ei", "SCGA")])

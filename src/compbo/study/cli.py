@@ -237,4 +237,7 @@ def tune(
     with _stopped_in_words(store):
         done = tune_study(cells, store, make_pool, configurations=configurations, held_out=held_out)
     say(f"{done.problems} problems tuned, {done.run} cells have run{_failures(done.failed)}.")
+    if done.unsolved:
+        first = "/".join(done.unsolved[0])
+        say(f"{len(done.unsolved)} are not: every configuration failed ({first}, ...); compbo study status says why.")
     say(f"Wrote {done.path}; use it: run --tuned")

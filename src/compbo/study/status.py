@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Estimator:
-    """Seconds of a cell, from the cells that are done: of its kind, else of its size, else of all."""
+    """Seconds of a cell, from those that are done: of its optimiser, else of its kind, of its size, of all."""
 
     _sums: dict[tuple[object, ...], list[float]] = field(default_factory=lambda: defaultdict(lambda: [0.0, 0.0]))
 
@@ -45,7 +45,8 @@ class Estimator:
 
 def _keys(cell: Cell) -> list[tuple[object, ...]]:
     size = (cell.dimension, cell.batch, cell.steps)
-    return [(*size, cell.method.optimiser, cell.method.acquisition), (*size, cell.method.optimiser), size, ()]
+    method = cell.method
+    return [(*size, method.optimiser, method.acquisition), (*size, method.optimiser), (*size, method.kind), size, ()]
 
 
 class Status(NamedTuple):

@@ -18,7 +18,7 @@ from compbo.numerics import single_threaded_blas, threads_for
 from compbo.seeds import derive_seed
 from compbo.space import Space
 from compbo.study import schema
-from compbo.study.scores import SMALLEST_REGRET, normalised_regret
+from compbo.study.scores import SMALLEST_REGRET
 from compbo.study.tasks import get_task, list_tasks
 from compbo.study.tasks.synthetic import FUNCTIONS, SyntheticTask, parse_synthetic
 from compbo.study.tasks.tuning import TuningTask, parse_tuning
@@ -133,14 +133,22 @@ class Problem:
 
 
 def objective(row: schema.Row) -> float:
-    """log10 of the normalised final regret; without a floor, the final loss minus the first; infinite if it failed."""
+    """What tuning minimises, of one cell; infinite if it failed.
+
+    Where the optimum is known: log10 of the normalised final regret. Where a random search stands for it, the
+    normalised final regret itself, negative where the run beats that search. Where nothing is known: the final loss
+    minus the first.
+    """
     if row["status"] != schema.DONE:
         return math.inf
+    curve = [value for value in row["best" if row["floor_kind"] == "unknown" else "regret"] if math.isfinite(value)]
+    if not curve:
+        return math.inf
+    first, last = curve[0], curve[-1]
     if row["floor_kind"] == "unknown":
-        value = row["best"][-1] - row["best"][0]
-    else:
-        value = math.log10(max(float(normalised_regret(row["regret"])[-1]), SMALLEST_REGRET))
-    return value if math.isfinite(value) else math.inf
+        return float(last - first)
+    ratio = float(last / abs(first)) if first else float(last)  # the initial design may be optimal already
+    return math.log10(max(ratio, SMALLEST_REGRET)) if row["floor_kind"] == "optimum" else ratio
 
 
 class TuningSource:
@@ -237,11 +245,12 @@ def _entry(problem: Problem, held_out: bool) -> dict[str, Any] | None:
 
 
 class Tuned(NamedTuple):
-    """What a call of `tune_study` did."""
+    """What a call of `tune_study` did; problems: those solved."""
 
     problems: int
     run: int
     failed: int
+    unsolved: list[Key]  # of which every configuration failed
     path: Path
 
 
@@ -262,5 +271,7 @@ def tune_study(
         if not problems:
             raise ValueError("None of these cells has a maximizer with hyperparameters to tune.")
         run, failed = drive(TuningSource(problems, store), store, make_pool, survey, show=show)
-        path = write_tuned(store, [_entry(problem, held_out) for problem in problems])
-    return Tuned(len(problems), run, failed, path)
+        entries = {problem.key: _entry(problem, held_out) for problem in problems}
+        path = write_tuned(store, entries.values())
+    unsolved = [key for key, entry in entries.items() if entry is None]
+    return Tuned(len(problems) - len(unsolved), run, failed, unsolved, path)
