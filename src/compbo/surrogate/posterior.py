@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # Rows of the cross-covariance handled at once: about what a second-level cache holds.
 CHUNK_ELEMENTS = 400_000
 TRIANGULAR_BLOCK = 96  # columns handled at once in a product with a triangular matrix
+SKIP_ZEROS_FROM = 2 * TRIANGULAR_BLOCK  # observations from which such a product is done by blocks
 
 
 def batches_per_chunk(q: int, n: int) -> int:
@@ -173,10 +174,12 @@ class GPPosterior:
     def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
         """Posterior of the batches x (B, q, d); the gradient passes straight through the rounding."""
         rows = x.shape[0] if gradient_rows is None else gradient_rows
+        # where the factor's zeros are not skipped, rows without a gradient cost nothing more as part of the others
+        cut = len(x) if 0 < rows and len(self.alpha) < SKIP_ZEROS_FROM else rows
         size = batches_per_chunk(x.shape[1], len(self.alpha))
         means, factors, failures, saved = [], [], [], []
         jitter = float(self.cholesky.jitter)  # of the training data
-        for part, with_gradient in _parts(x, rows, size):
+        for part, with_gradient in _parts(x, cut, size):
             mean, chol, chunk = self._forward(part, with_gradient)
             means.append(mean)
             factors.append(chol.factor)
@@ -188,8 +191,10 @@ class GPPosterior:
         def pullback(dmean: Tensor, dfactor: Tensor) -> Tensor:
             gradients, start = [], 0
             for chunk in saved:
-                stop = start + len(chunk.points)
-                gradients.append(self._backward(chunk, dmean[start:stop], dfactor[start:stop]))
+                stop = min(start + len(chunk.points), rows)
+                if start < stop:
+                    part = _Chunk(*(saved_tensor[: stop - start] for saved_tensor in chunk))
+                    gradients.append(self._backward(part, dmean[start:stop], dfactor[start:stop]))
                 start = stop
             return _joined(gradients) if gradients else torch.zeros_like(x[:0])
 
@@ -244,7 +249,7 @@ def _parts(x: Tensor, rows: int, size: int) -> Iterator[tuple[Tensor, bool]]:
 def _times_upper(left: Tensor, lower: Tensor) -> Tensor:
     """left @ lower^T by blocks, without the products with the zeros above the diagonal of `lower`."""
     n = len(lower)
-    if n < 2 * TRIANGULAR_BLOCK:
+    if n < SKIP_ZEROS_FROM:
         return left @ lower.mT
     out = left.new_empty(left.shape)
     for start in range(0, n, TRIANGULAR_BLOCK):
