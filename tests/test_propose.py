@@ -399,7 +399,8 @@ def test_degraded_when_the_memory_does_not_do_for_one_step(maximizer: str) -> No
 def test_the_time_limit_is_in_the_reason() -> None:
     telemetry = run(problem(), budget=Budget(steps=1_000_000, seconds=1e-9)).telemetry
     assert telemetry.steps < 1_000_000
-    assert f"stopped by the time limit after {telemetry.steps} steps" in telemetry.reason
+    steps = "1 step" if telemetry.steps == 1 else f"{telemetry.steps} steps"
+    assert telemetry.reason.endswith(f"stopped by the time limit after {steps}")
     assert "time" in telemetry.statuses
     assert telemetry.verdict is not Verdict.DEGRADED
 
