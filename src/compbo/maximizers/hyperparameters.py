@@ -2,8 +2,7 @@
 
 Tuning domains are the paper's two tables with their slips corrected: SCGA and ASCGA learn at LU(1e-4, 1), Adadelta's
 rho is uniform, and the factor of the exponential schedule is 1 - LU(1e-7, 0.3), so what is tuned is the drop, not the
-factor. Two ends are moved in, where the end itself would be refused: Rprop's lr stops at its largest step, 0.25 instead
-of 0.3, and SGA's momentum begins at 1e-6, because nesterov needs some.
+factor. SGA's momentum begins at 1e-6 instead of 0, because nesterov needs some.
 """
 
 from __future__ import annotations
@@ -132,7 +131,7 @@ ADADELTA = {
     "eps": replace(EPS, default=1e-6),
 }
 RPROP = {
-    "lr": replace(LR, about="first step, at most the largest", tuned=(1e-5, 0.25, "log")),
+    "lr": replace(LR, about="first step, cut to the largest"),
     "eta_minus": _share(0.5, "eta_1, factor of a step whose gradient turned", (0.0, 1.0, "linear")),
     "eta_plus": Hyperparameter(1.2, "eta_2, factor of a step whose gradient held", low=1.0, tuned=(1.0, 3.0, "linear")),
     "largest": _share(0.25, "largest step", None, low_open=True),

@@ -90,8 +90,6 @@ def adadelta_solver(*, lr: float, rho: float, weight_decay: float, lr_drop: floa
 
 def rprop_solver(*, lr: float, eta_minus: float, eta_plus: float, largest: float, lr_drop: float) -> Ascent:
     """Rprop; steps begin at lr and never get larger than `largest`."""
-    if lr > largest:
-        raise ValueError(f"lr must not exceed the largest step, {largest:g}, got {lr:g}.")
     return Ascent(rules.rprop(exponential(lr, 1 - lr_drop), eta_minus, eta_plus, largest=largest))
 
 
