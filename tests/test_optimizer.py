@@ -99,14 +99,8 @@ def test_one_dimension() -> None:
     assert abs(optimizer.best.params["x"] - 0.7) < 0.02
 
 
-@pytest.mark.parametrize(
-    ("priors", "verdicts"),
-    [
-        ("dimension-scaled", {Verdict.CONVERGED, Verdict.CLIMBING}),
-        ("paper", {Verdict.FLAT, Verdict.CONVERGED}),  # its lengthscales are so short that there is no slope to climb
-    ],
-)
-def test_two_hundred_dimensions(priors: str, verdicts: set[Verdict]) -> None:
+@pytest.mark.parametrize("priors", ["dimension-scaled", "paper"])
+def test_two_hundred_dimensions_leave_a_slope_to_climb(priors: str) -> None:
     def sphere(p: dict[str, float]) -> float:
         return sum(v * v for v in p.values())
 
@@ -114,7 +108,7 @@ def test_two_hundred_dimensions(priors: str, verdicts: set[Verdict]) -> None:
     optimizer = modelled(wide, sphere, points=4, priors=priors)
     advance(optimizer, sphere, 2, 2)
     assert len({tuple(e.params.values()) for e in optimizer.evaluations}) == 8
-    assert optimizer.telemetry[-1].verdict in verdicts
+    assert optimizer.telemetry[-1].verdict in {Verdict.CONVERGED, Verdict.CLIMBING}
 
 
 def test_mixed_space_gives_valid_points_of_plain_scalars() -> None:
