@@ -249,6 +249,13 @@ class TestIndependentParameters:
         assert kinds[10:].count("y") >= 5
         assert len(asks) == 15  # no trial was decided twice; the first has no space to be decided in
 
+    def test_a_parameter_that_no_model_can_take_is_said_to_be_so(self, caplog: pytest.LogCaptureFixture) -> None:
+        study = optuna.create_study(sampler=cheap())
+        study.optimize(lambda t: t.suggest_float("fine", 0, 1, step=1e-7), n_trials=3)
+        (record,) = caplog.records
+        assert "'fine' of trial 1 is drawn on its own, outside the model: Parameter" in record.getMessage()
+        assert "leave it out or take a larger one" in record.getMessage()
+
     def test_it_can_be_silenced(self, caplog: pytest.LogCaptureFixture) -> None:
         study = optuna.create_study(sampler=cheap(warn_independent_sampling=False))
         study.optimize(self.conditional, n_trials=6)

@@ -126,10 +126,6 @@ class CandidateGenerator:
             warnings.warn("no restart has a finite acquisition value", OptimizationWarning, stacklevel=2)
         return candidates.reshape(shape), values
 
-    def rounded(self, rounder: Callable[[Tensor], Tensor] | None) -> CandidateGenerator:
-        """The same with another rounder."""
-        return replace(self, rounder=rounder)
-
     def _with_options(self, options: Mapping[str, Any]) -> CandidateGenerator:
         ours = {"maxiter": "steps", "minibatch": "minibatch", "rng_seed": "seed"}
         unknown = [name for name in options if name not in ours and name not in FOREIGN_OPTIONS]

@@ -5,6 +5,7 @@ What `optimize_acqf` does, for callers that want all random numbers from one see
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -76,7 +77,7 @@ def best_batch(
     raw = raw if rounder is None else rounder(raw)
     evaluate = values_on_its_own_sample(with_fixed_samples(acqf, common_seed(generate.seed)))
     start = raw[boltzmann(evaluate(raw), min(restarts, raw_batches), 1.0, random).to(raw.device)]
-    ends, values = generate.rounded(rounder)(
+    ends, values = replace(generate, rounder=rounder)(
         start, acqf, lower_bounds=lower, upper_bounds=upper, fixed_features=fixed or None
     )
     met = torch.cat([ends, start])

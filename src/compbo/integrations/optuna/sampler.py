@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+NOT_SHARED = "only parameters that every completed trial has, with one range, are optimised together."
 ATTEMPTS = 5  # to find a point that no other trial has
 
 
@@ -100,7 +101,7 @@ class CompBOSampler(BaseSampler):
         """The parameters that all completed trials share, without those that can take one value only."""
         del trial
         shared = intersection_search_space(study.get_trials(deepcopy=False))
-        return {name: found for name, found in shared.items() if not found.single() and _can_be_modelled(name, found)}
+        return {name: found for name, found in shared.items() if not found.single() and not _obstacle(name, found)}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -161,11 +162,11 @@ class CompBOSampler(BaseSampler):
         if self._warn_independent_sampling and _could_have_known(study, trial):
             self._warn_independent_sampling = False
             logger.warning(
-                "Parameter %r of trial %d is drawn on its own, outside the model: only parameters that every completed "
-                "trial has, with one range, are optimised together. This is said once; warn_independent_sampling=False "
-                "silences it.",
+                "Parameter %r of trial %d is drawn on its own, outside the model: %s This is said once; "
+                "warn_independent_sampling=False silences it.",
                 param_name,
                 trial.number,
+                _obstacle(param_name, param_distribution) or NOT_SHARED,
             )
         sampler = self._independent_sampler
         if sampler is None:
@@ -199,11 +200,10 @@ def _could_have_known(study: Study, trial: FrozenTrial) -> bool:
     return start is not None and any(end is not None and end <= start for end in ends)
 
 
-def _can_be_modelled(name: str, distribution: BaseDistribution) -> bool:
-    """Whether a space has room for it: not for choices that are equal in Python, nor for a million steps."""
+def _obstacle(name: str, distribution: BaseDistribution) -> str:
+    """Why a space has no room for it, if so: choices that are equal in Python, millions of steps."""
     try:
         Space.from_optuna({name: distribution})
     except ValueError as error:
-        logger.debug("Drawn on its own: %s", error)
-        return False
-    return True
+        return str(error)
+    return ""
