@@ -18,6 +18,7 @@ from compbo.numerics import (
     JITTER_LADDER,
     cholesky,
     inverse_of_factor,
+    lapack_threads_for,
     lower_inverse,
     single_threaded_blas,
     standardise,
@@ -224,6 +225,15 @@ class TestThreads:
     def test_threads_come_back_after_an_error(self) -> None:
         with pytest.raises(KeyError), threads_for(1.0):
             raise KeyError
+        assert torch.get_num_threads() == 2
+
+    def test_lapack_has_the_threads_where_it_has_the_work(self) -> None:
+        before = blas_threads()
+        for flops, expected in ((1.0, 1), (2 * numerics.FLOPS_PER_THREAD, 2), (1e12, 2)):
+            with lapack_threads_for(flops):
+                assert blas_threads() == [expected] * len(before)
+                assert torch.get_num_threads() == 1
+        assert blas_threads() == before
         assert torch.get_num_threads() == 2
 
     def test_contexts_nest(self) -> None:

@@ -127,6 +127,21 @@ def single_threaded_blas() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def lapack_threads_for(flops: float) -> Iterator[None]:
+    """One PyTorch thread, and as many for SciPy's LAPACK as so many operations keep busy, at most PyTorch's number.
+
+    For work that alternates between the two: only one of the pools may have several threads.
+    """
+    threads = torch.get_num_threads()
+    with _blas().select(user_api="blas").limit(limits=min(threads, max(1, int(flops / FLOPS_PER_THREAD)))):
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+
+
 @cache
 def keep_freed_memory() -> bool:
     """Ask glibc to keep freed blocks of up to 32 MB instead of handing them back; whether it did.

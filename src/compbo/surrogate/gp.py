@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from compbo.numerics import (
-    cholesky,
-    inverse_of_factor,
-    lower_inverse,
-    single_threaded_blas,
-    standardise,
-    threads_for,
-)
+from compbo.numerics import cholesky, inverse_of_factor, lapack_threads_for, lower_inverse, standardise
 from compbo.surrogate.kernels import Kernel, get_kernel, left_factor, right_factor
 from compbo.surrogate.posterior import GPPosterior
 from compbo.surrogate.priors import PriorSet, get_priors
@@ -109,7 +102,7 @@ def fit_gp(
     outputs = standardise(y)
     n, d = rounded.shape
     objective = NegativeLogPosterior(rounded, outputs.values, get_kernel(kernel), get_priors(priors, d), noise)
-    with single_threaded_blas(), threads_for(n * n * (n / 3 + d)):
+    with lapack_threads_for(n**3 / 3):
         start = objective.cold_start() if warm_start is None else objective.pack(warm_start)
         theta, loss = _minimise(objective, start, max_iterations)
         found = objective.unpack(theta)

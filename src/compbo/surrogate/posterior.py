@@ -175,7 +175,7 @@ class GPPosterior:
         """Posterior of the batches x (B, q, d); the gradient passes straight through the rounding."""
         rows = x.shape[0] if gradient_rows is None else gradient_rows
         # where the factor's zeros are not skipped, rows without a gradient cost nothing more as part of the others
-        cut = len(x) if 0 < rows and len(self.alpha) < SKIP_ZEROS_FROM else rows
+        cut = len(x) if rows > 0 and len(self.alpha) < SKIP_ZEROS_FROM else rows
         size = batches_per_chunk(x.shape[1], len(self.alpha))
         means, factors, failures, saved = [], [], [], []
         jitter = float(self.cholesky.jitter)  # of the training data
