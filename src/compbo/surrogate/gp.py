@@ -143,6 +143,8 @@ class _Forward(NamedTuple):
     """J, and what its gradient needs: scaled inputs (n, d), slope of the kernel (n, n), L and L^-1 y."""
 
     value: float
+    hyperparameters: Hyperparameters
+    prior_slope: NDArray[np.float64]  # of log p, in theta
     inputs: Tensor
     slope: Tensor
     factor: Tensor
@@ -206,7 +208,7 @@ class NegativeLogPosterior:
         at = self._forward(theta)
         if at.value == NO_FACTOR:
             return at.value, np.zeros_like(theta)
-        _, outputscale, noise = self.unpack(theta)
+        _, outputscale, noise = at.hyperparameters
         inverse_factor = inverse_of_factor(at.factor)
         alpha = inverse_factor.mT @ at.whitened
         # dJ/dC = -M/2, of which the lower triangle is enough; tr(M C) = y^T alpha - n spares a pass over K
@@ -217,11 +219,12 @@ class NegativeLogPosterior:
         slope = 2.0 * self.kernel.slope_factor * outputscale * pull.sum(0).numpy()
         misfit = float(self.y @ alpha)
         gradient = np.append(slope, [-0.5 * (misfit - len(self.y) - trace), -0.5 * trace])[: len(theta)]
-        return at.value, gradient - self._log_prior(np.exp(theta))[1]
+        return at.value, gradient - at.prior_slope
 
     def _forward(self, theta: NDArray[np.float64]) -> _Forward:
         self.evaluations += 1
-        lengthscale, outputscale, noise = self.unpack(theta)
+        hyperparameters = self.unpack(theta)
+        lengthscale, outputscale, noise = hyperparameters
         inputs = self.x / lengthscale
         k = self.kernel.evaluate(left_factor(inputs) @ right_factor(inputs).mT)
         covariance = outputscale * k.value
@@ -229,8 +232,9 @@ class NegativeLogPosterior:
         factor, _, failed = cholesky(covariance)
         whitened = torch.linalg.solve_triangular(factor, self.y.unsqueeze(-1), upper=False).squeeze(-1)
         value = factor.diagonal().log().sum() + 0.5 * whitened @ whitened + 0.5 * len(self.y) * math.log(2.0 * math.pi)
-        loss = NO_FACTOR if bool(failed) else float(value) - self._log_prior(np.exp(theta))[0]
-        return _Forward(loss, inputs, k.slope, factor, whitened)
+        prior, prior_slope = self._log_prior(np.exp(theta))
+        loss = NO_FACTOR if bool(failed) else float(value) - prior
+        return _Forward(loss, hyperparameters, prior_slope, inputs, k.slope, factor, whitened)
 
     def _log_prior(self, values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """log p and its derivative in log theta at exp(theta); a fixed noise has no prior."""
