@@ -117,7 +117,10 @@ def test_help_is_quick() -> None:
 
 def test_catalogue() -> None:
     lines = run("catalogue").output.splitlines()
-    assert [line.split()[0] for line in lines] == ["name", *compbo.CATALOGUE]  # one line each, in 80 columns too
+    assert lines[0].split() == ["name", "order", "category", "rule", "tracker", "form", "defaults"]
+    assert [line.split()[0] for line in lines[1:]] == list(compbo.CATALOGUE)  # one line each
+    for line, entry in zip(lines[1:], compbo.CATALOGUE.values(), strict=True):
+        assert all(f"{name} " in line for name in entry.defaults)
     assert run("catalogue", "--markdown").output.startswith("| name |")
 
 

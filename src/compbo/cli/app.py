@@ -206,10 +206,11 @@ def export(
 @app.command(epilog=EPILOG)
 @readable
 def catalogue(
-    markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table, with the defaults.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """List what can maximise an acquisition function; with --markdown, with the default hyperparameters."""
+    """List what can maximise an acquisition function, with the default hyperparameters."""
+    from rich.console import Console
     from rich.table import Table
 
     from compbo.maximizers import catalogue_markdown, catalogue_rows
@@ -218,12 +219,13 @@ def catalogue(
         typer.echo(catalogue_markdown())
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = ("name", "order", "category", "rule", "tracker", "form", "samples")  # the defaults would not fit
+    columns = ("name", "order", "category", "rule", "tracker", "form", "defaults")
     for column in columns:
-        table.add_column(column, no_wrap=True)
+        table.add_column(column, no_wrap=column != "defaults", overflow="fold")
     for row in catalogue_rows():
         table.add_row(*(row[column] for column in columns))
-    out.print(table)
+    console = out if out.is_terminal else Console(highlight=False, width=200)  # through a pipe, a line each
+    console.print(table)
 
 
 def default_output(run: str, suffix: str) -> Path:
