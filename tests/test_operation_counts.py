@@ -74,7 +74,7 @@ def test_a_value_and_gradient_keeps_its_operators_and_memory(posterior: GPPoster
         inner = objective.inner(x, draw)
         objective.outer(inner.v)
         inner.pullback(objective.outer_gradient(inner.v))
-    assert counter.operators <= 150
+    assert counter.operators <= 130
     # Ks with its slope and exponential, U, the cotangent of Ks: six arrays of B q n; of v: eight of B q K
     assert counter.elements <= 6 * B * Q * N + 8 * B * Q * K + 12 * B * Q * (D + Q)
     assert counter.largest <= B * Q * max(N, K)
@@ -83,7 +83,8 @@ def test_a_value_and_gradient_keeps_its_operators_and_memory(posterior: GPPoster
 def test_a_compositional_step_adds_a_forward_pass_only(posterior: GPPosterior) -> None:
     adam_operators, adam_elements, _ = step_counts(posterior, "Adam-ERM")
     operators, elements, largest = step_counts(posterior, "CAdam-ME")
-    assert operators <= 1.4 * adam_operators
+    assert adam_operators <= 165
+    assert operators <= adam_operators + 68
     assert elements <= 1.9 * adam_elements
     assert largest <= 2 * B * Q * max(N, K)
 

@@ -14,7 +14,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from scipy.linalg import lapack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 JITTER_LADDER = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the mean of the diagonal
 
 # Operations of one matrix product that pay for a thread; measured by `python -m benchmarks threads`.
-FLOPS_PER_THREAD = 2_000_000
+FLOPS_PER_THREAD = 5_000_000
 
 
 class Cholesky(NamedTuple):
@@ -54,17 +53,23 @@ def cholesky(matrix: Tensor, rounding: float = 0.0) -> Cholesky:
 
 def _lapack_cholesky(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """One matrix by SciPy's LAPACK, twice as fast as PyTorch's. Rows here are columns there: lower is upper."""
+    from scipy.linalg import lapack
+
     upper, info = lapack.dpotrf(matrix.numpy().T, lower=0)
     return torch.from_numpy(upper.T), torch.tensor(info)
 
 
 def inverse_of_factor(factor: Tensor) -> Tensor:
     """L^-1 of one lower factor L (n, n)."""
+    from scipy.linalg import lapack
+
     return torch.from_numpy(lapack.dtrtri(factor.numpy().T, lower=0)[0].T)
 
 
 def lower_inverse(inverse_factor: Tensor) -> Tensor:
     """The lower triangle of C^-1 = L^-T L^-1 (n, n), zeros above it, from L^-1."""
+    from scipy.linalg import lapack
+
     return torch.from_numpy(lapack.dlauum(inverse_factor.numpy().T, lower=0)[0].T)
 
 

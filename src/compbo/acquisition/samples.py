@@ -13,6 +13,7 @@ net of its own.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 import torch
@@ -45,6 +46,9 @@ class Samples(Protocol):
     def expectation_draw(self) -> Draw:
         """Every column of zeta at once."""
         ...
+
+
+ELEMENTS_AHEAD = 32_768  # of z that are made at once
 
 
 def sobol_normals(width: int, count: int, generator: Generator) -> Tensor:
@@ -96,14 +100,18 @@ class FreshSamples:
         """Scramble a new sequence."""
         self._generator = generator
         self._sequence = _SobolNormals(self.width, generator)
+        self._ahead: deque[Tensor] = deque()
 
     def draw(self) -> Draw:
-        """The next K points of the sequence, shuffled.
+        """The next K points of the sequence, shuffled; made for several steps at once.
 
         Points K apart lie close together in some coordinates: column k of zeta would not be independent of sample k.
         """
+        if not self._ahead:
+            steps = max(1, ELEMENTS_AHEAD // (self.width * self.minibatch))
+            self._ahead.extend(torch.split(self._sequence.draw(steps * self.minibatch), self.minibatch, -1))
         order = torch.randperm(self.minibatch, generator=self._generator)
-        return Draw(self._sequence.draw(self.minibatch)[:, order])
+        return Draw(self._ahead.popleft()[:, order])
 
     def expectation_draw(self) -> Draw:
         """One fresh draw: zeta has K columns."""

@@ -14,6 +14,7 @@ A restart that cannot be evaluated is frozen at its best point; the others never
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -82,6 +83,7 @@ class Progress:
     best_value: Tensor = field(init=False)
     gradient_norm: Tensor = field(init=False)
     failed: Tensor = field(init=False)  # (B,) bool
+    some_failed: bool = False
     values: list[Tensor] = field(default_factory=list)
     points: list[Tensor] = field(default_factory=list)
 
@@ -92,14 +94,24 @@ class Progress:
         self.value, self.start_value, self.gradient_norm = unknown, unknown.clone(), unknown.clone()
         self.failed = torch.zeros_like(unknown, dtype=torch.bool)
 
-    def arrive(self, x: Tensor, value: Tensor, broken: Tensor) -> None:
+    def fail(self, which: Tensor) -> None:
+        """Mark restarts (B,) that cannot go on."""
+        self.failed = self.failed | which
+        self.some_failed = bool(self.failed.any())
+
+    def arrive(self, x: Tensor, value: Tensor, broken: Tensor | None) -> None:
         """Take x with its values as the current points; restarts that are broken there are frozen at their best."""
-        self.failed = self.failed | broken | ~torch.isfinite(value)
-        better = ~self.failed & ~(value <= self.best_value)
+        if broken is not None:
+            self.fail(broken)
+        if not _all_finite(value):
+            self.fail(~torch.isfinite(value))
+        better = ~(value <= self.best_value)
+        if self.some_failed:
+            better &= ~self.failed
         if bool(better.any()):
             self.best = torch.where(better[:, None, None], x, self.best)
             self.best_value = torch.where(better, value, self.best_value)
-        if bool(self.failed.any()):
+        if self.some_failed:
             x = torch.where(self.failed[:, None, None], self.best, x)
             value = torch.where(self.failed, self.best_value, value)
         self.x, self.value = x, value
@@ -156,7 +168,7 @@ def _climb(
     here, memory = _begin(objective, progress, with_memory=tracker is not None)
     history = rule.init(progress.x)
     for t in range(1, steps + 1):
-        if bool(progress.failed.all()):
+        if progress.some_failed and bool(progress.failed.all()):
             return Status.FAILED
         if clock.expired():
             return Status.TIME
@@ -213,9 +225,9 @@ def _look_and_track(
     v, v_query = inner.v[:rows], None
     if tracker.query is not None:
         v_query = inner.v[rows:]
-        if bool(broken[rows:].any()):  # a query that has no value is replaced by the point itself
+        if broken is not None:  # a query that has no value is replaced by the point itself
             v_query = torch.where(broken[rows:, None, None], v, v_query)
-    progress.arrive(x, objective.outer(v), broken[:rows])
+    progress.arrive(x, objective.outer(v), None if broken is None else broken[:rows])
     return Here(inner.pullback, memory.update(blend, draw, v, v_query), memory.level())
 
 
@@ -226,17 +238,27 @@ def _finish(objective: Objective, progress: Progress, x: Tensor) -> None:
     progress.arrive(x, objective.outer(inner.v), _broken(inner.v, inner.failed))
 
 
-def _broken(v: Tensor, failed: Tensor) -> Tensor:
-    """Which rows have no usable columns: marked by the objective, or not finite."""
+def _all_finite(values: Tensor) -> bool:
+    """Whether every entry is finite, by one number. False says nothing: the sum may have overflowed."""
+    return math.isfinite(float(values.sum()))
+
+
+def _broken(v: Tensor, failed: Tensor) -> Tensor | None:
+    """Which rows have no usable columns: marked by the objective, or not finite. None: all are sound."""
+    if _all_finite(v) and not bool(failed.any()):
+        return None
     return failed | ~torch.isfinite(v.sum((-2, -1)))
 
 
 def _frozen_where_not_finite(progress: Progress, gradient: Tensor, x_next: Tensor) -> Tensor:
     """Mark restarts whose gradient or move is not finite; they go (and stay) where they were best."""
     norm = torch.linalg.vector_norm(gradient, dim=(1, 2))
-    sound = torch.isfinite(norm) & torch.isfinite(x_next.sum((1, 2)))
-    progress.gradient_norm = torch.where(sound, norm, progress.gradient_norm)
-    progress.failed = progress.failed | ~sound
-    if bool(progress.failed.any()):
+    if _all_finite(norm) and _all_finite(x_next):
+        progress.gradient_norm = norm
+    else:
+        sound = torch.isfinite(norm) & torch.isfinite(x_next.sum((1, 2)))
+        progress.gradient_norm = torch.where(sound, norm, progress.gradient_norm)
+        progress.fail(~sound)
+    if progress.some_failed:
         return torch.where(progress.failed[:, None, None], progress.best, x_next)
     return x_next

@@ -102,7 +102,7 @@ def fit_gp(
     outputs = standardise(y)
     n, d = rounded.shape
     objective = NegativeLogPosterior(rounded, outputs.values, get_kernel(kernel), get_priors(priors, d), noise)
-    with lapack_threads_for(n**3 / 3):
+    with lapack_threads_for(n**3):
         start = objective.cold_start() if warm_start is None else objective.pack(warm_start)
         theta, loss = _minimise(objective, start, max_iterations)
         found = objective.unpack(theta)
