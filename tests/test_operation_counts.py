@@ -74,7 +74,7 @@ def test_a_value_and_gradient_keeps_its_operators_and_memory(posterior: GPPoster
         inner = objective.inner(x, draw)
         objective.outer(inner.v)
         inner.pullback(objective.outer_gradient(inner.v))
-    assert counter.operators <= 130
+    assert counter.operators <= 136
     # Ks with its slope and exponential, U, the cotangent of Ks: six arrays of B q n; of v: eight of B q K
     assert counter.elements <= 6 * B * Q * N + 8 * B * Q * K + 12 * B * Q * (D + Q)
     assert counter.largest <= B * Q * max(N, K)
