@@ -11,7 +11,7 @@ PARTS = {
     "value-and-gradient": ("value and gradient (UCB)", "size", "times faster", {"acquisition": "ucb"}),
     "raw-batches": ("1024 raw batches", "size", "times faster", {}),
     "maximisation": ("whole maximisation (Adam)", "size", "faster than BoTorch Adam", {"method": "Adam-ERM"}),
-    "fit": ("GP fit (cold)", "size", "times faster", {"start": "cold"}),
+    "fit": ("GP fit (cold)", "size", "than alone", {"start": "cold"}),
     "step": ("BO step (CAdam-ME)", "step", "CAdam-ME times faster", {}),
 }
 COLOURS = ("#56B4E9", "#0072B2", "#009E73", "#D55E00")
