@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from compbo.acquisition.samples import distinct_columns
+from compbo.acquisition.samples import Sampled, distinct_columns
 from compbo.surrogate.posterior import reparameterise
 from compbo.types import Draw, Inner
 
@@ -21,45 +21,20 @@ if TYPE_CHECKING:
 VALUE_ELEMENTS = 1_000_000  # of v held at once where only values are wanted
 
 
-class Oracle:
+class Oracle(Sampled):
     """draw / inner / outer of f(E[g(x)]): see `compbo.types.Objective`, which it implements."""
 
     def __init__(self, acquisition: Acquisition, posterior: Posterior, samples: Samples, best: float) -> None:
         """best: f*, the best observed value in the posterior's units."""
+        super().__init__(samples)
         self.acquisition = acquisition
         self.posterior = posterior
-        self.samples = samples
         self.best = best
-
-    @property
-    def pool_size(self) -> int:
-        """Number M of zeta's columns."""
-        return self.samples.pool_size
 
     @property
     def needs_level(self) -> bool:
         """Whether grad f needs the mean of all columns."""
         return self.acquisition.needs_level
-
-    def start(self, generator: Generator) -> None:
-        """Begin a maximisation."""
-        self._generator = generator
-        self._fixed: Draw | None = None
-        self.samples.start(generator)
-
-    def draw(self) -> Draw:
-        """The samples of the next step."""
-        return self.samples.draw()
-
-    def expectation_draw(self) -> Draw:
-        """Every column of zeta at once."""
-        return self.samples.expectation_draw()
-
-    def fixed_draw(self) -> Draw:
-        """One minibatch for the whole run, so that values and ranks compare."""
-        if self._fixed is None:
-            self._fixed = self.samples.draw()
-        return self._fixed
 
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
         """v (B, q, K) at x (B, q, d) and the way back to x for the first `gradient_rows` batches."""
@@ -124,6 +99,11 @@ class StochasticOuterOracle(Oracle):
             raise ValueError(f"outer_columns must be at least 1, got {outer_columns}.")
         super().__init__(acquisition, posterior, samples, best)
         self.outer_columns = outer_columns
+
+    def start(self, generator: Generator) -> None:
+        """Begin a maximisation."""
+        self._generator = generator
+        super().start(generator)
 
     def _subset(self, columns: int) -> Tensor:
         return distinct_columns(columns, min(self.outer_columns, columns), self._generator)

@@ -156,3 +156,35 @@ def make_samples(form: str, width: int, *, minibatch: int = DEFAULT_K, steps: in
     if form in ("FSM", "Comp"):
         return PoolSamples(width, minibatch, minibatch * steps, form)
     raise ValueError(f"form {form!r} is unknown; choose one of {', '.join(FORMS)}.")
+
+
+class Sampled:
+    """The half of an objective that draws (see `compbo.types.Objective`); the other half evaluates."""
+
+    def __init__(self, samples: Samples) -> None:
+        """samples: where z comes from."""
+        self.samples = samples
+
+    @property
+    def pool_size(self) -> int:
+        """Number M of zeta's columns."""
+        return self.samples.pool_size
+
+    def start(self, generator: Generator) -> None:
+        """Begin a maximisation."""
+        self._fixed: Draw | None = None
+        self.samples.start(generator)
+
+    def draw(self) -> Draw:
+        """The samples of the next step."""
+        return self.samples.draw()
+
+    def expectation_draw(self) -> Draw:
+        """Every column of zeta at once."""
+        return self.samples.expectation_draw()
+
+    def fixed_draw(self) -> Draw:
+        """One minibatch for the whole run, so that values and ranks compare."""
+        if self._fixed is None:
+            self._fixed = self.samples.draw()
+        return self._fixed

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from botorch.utils.safe_math import logmeanexp
 
+from compbo.acquisition.samples import Sampled
 from compbo.integrations.botorch.compat import reductions
 from compbo.integrations.botorch.evaluate import differentiate, row_by_row_where_it_fails
 from compbo.integrations.botorch.samplers import GivenSampler, ProbeSampler, with_base_samples
@@ -32,7 +33,7 @@ LARGEST_EXPONENT = 600.0  # of w: what grows beyond exp(600) times its start has
 TINY = 1e-290  # below it w counts as 0
 
 
-class UtilityObjective:
+class UtilityObjective(Sampled):
     """draw / inner / outer of any `SampleReducingMCAcquisitionFunction`: see `compbo.types.Objective`.
 
     tracked: whether the maximizer averages v over steps, so that it must be on the scale of the utility.
@@ -46,7 +47,7 @@ class UtilityObjective:
         with torch.no_grad():
             start = self._utility(with_base_samples(acqf, probe), x0)
         self._shape = start.shape[self._dims + 1 :]  # (q,), or (ensemble members, q)
-        self.samples = make_samples(probe.width)
+        super().__init__(make_samples(probe.width))
         self._sampler = GivenSampler(self._dims)
         self._twin = with_base_samples(acqf, self._sampler)
         function = getattr(self._sample_reduction, "func", None)
@@ -55,30 +56,6 @@ class UtilityObjective:
         if self.needs_level:
             level = self._arrange(start).amax((1, 2)).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
             self._level = level[:, None, None]  # s
-
-    @property
-    def pool_size(self) -> int:
-        """Number M of zeta's columns."""
-        return self.samples.pool_size
-
-    def start(self, generator: Generator) -> None:
-        """Begin a maximisation."""
-        self._fixed: Draw | None = None
-        self.samples.start(generator)
-
-    def draw(self) -> Draw:
-        """The samples of the next step."""
-        return self.samples.draw()
-
-    def expectation_draw(self) -> Draw:
-        """Every column of zeta at once."""
-        return self.samples.expectation_draw()
-
-    def fixed_draw(self) -> Draw:
-        """One minibatch for the whole run."""
-        if self._fixed is None:
-            self._fixed = self.samples.draw()
-        return self._fixed
 
     # -- g --------------------------------------------------------------------------------------------------------
 
