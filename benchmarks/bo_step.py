@@ -18,7 +18,7 @@ TITLE = "A whole BO step: fit and maximise (UCB, q = 16)"
 NOTE = (
     "BoTorch: `fit_gpytorch_mll`, then `optimize_acqf` with `gen_candidates_torch` (Adam), the same restarts, steps "
     "and samples. Rows `n = ...` follow one run of compbo on a shifted Levy function in 16 dimensions. Goal: 5 times; "
-    "it is missed. The fit is at or near it, but most of a step is the maximisation, and of that at n = 515 four "
+    "it is missed: most of a step is the maximisation, and of a value-and-gradient at n = 515 about four "
     "fifths are matrix products in double precision (see the profile)."
 )
 TRAJECTORY = (20, 67, 131, 259, 515)

@@ -23,7 +23,7 @@ NOTE = (
     "(higher is better), mean over the repeats. Floor of the specification for Adam-ERM against "
     "`gen_candidates_torch`: 4, 3, 3 times faster at W(16,100), W(40,250), W(120,515). `alone`: BoTorch in a process "
     "of its own, without the memory that compbo keeps. W(16,100) is below its floor for the same reason as a "
-    "value-and-gradient."
+    "value-and-gradient; W(40,250) is at it, above in one process and just below against BoTorch alone."
 )
 MAXIMIZERS = ("Adam-ERM", "CAdam", "CAdam-ME", "L-BFGS-B")
 
