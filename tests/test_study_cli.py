@@ -69,6 +69,7 @@ def test_the_count_is_compared_with_the_papers() -> None:
         (("status", "--results", "nowhere"), "nowhere is not a results folder"),
         (("retry", "--results", "nowhere"), "nowhere is not a results folder"),
         (("run", "--preset", "smoke", "--results", "nowhere", "--tuned"), "run `compbo study tune`"),
+        (("run", "--preset", "smoke", "--results", "nowhere", "--held-out"), "give --tuned as well"),
         (("run", "--preset", "smoke", "--results", "nowhere", "--time-limit", "0"), "seconds must be positive"),
     ],
 )
@@ -101,8 +102,8 @@ def test_status_and_retry_of_a_folder(tmp_path: Path, caplog: pytest.LogCaptureF
     assert (data["done"], data["failed"], data["left"]) == (0, 1, 2)
     assert list(data["damaged"]) == [str(store.path(good.hash))]
     said = command("retry", "--results", str(tmp_path)).output
-    assert "1 cells" in said
-    assert "0 were there, 1 have run." in said
+    assert "1 cell, results in" in said
+    assert "0 were there, 1 were run." in said
     assert f"{store.path(good.hash)}: not a readable Parquet file" in caplog.text
     assert "No cell of" in command("retry", "--results", str(tmp_path)).output
 
@@ -132,10 +133,18 @@ def test_tune_and_run_tuned(tmp_path: Path) -> None:
         "inner = { raw_batches = 16, restarts = 2, steps = 3, minibatch = 8 }"
     )
     where = ("--grid", str(grid), "--results", str(tmp_path / "r"))
-    assert "1 problems tuned, 3 cells have run." in command("tune", *where, "--configurations", "3").output
-    assert (
-        "1 were there, 0 have run." in command("run", *where, "--tuned").output
-    )  # the best configuration is a cell that tuning has run
+    assert "1 problem tuned, 3 cells run." in command("tune", *where, "--configurations", "3").output
+    # the best configuration is a cell that tuning has run
+    assert "1 were there, 0 were run." in command("run", *where, "--tuned").output
+    other = command("run", *where, "--tuned", "--held-out", code=2).output
+    assert "run `compbo study tune --held-out` with the same grid first" in flat(other)
+    tuning = "tuned 1 of 1 problem configurations judged 3 of 3"
+    assert tuning in flat(command("status", *where).stdout)
+    assert tuning in flat(command("status", *where[2:]).stdout)
+    command("run", *where, "--tuned", "--repeat", "2")
+    seed = command("status", *where[2:], "--seed", "1").stdout
+    assert "done 1 of 1" in flat(seed)
+    assert "tuned" not in seed
 
 
 def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> None:

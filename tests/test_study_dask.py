@@ -94,7 +94,7 @@ def test_kill_a_worker_then_the_driver_and_lose_nothing(tmp_path: Path, cluster:
 
     cluster.worker()
     resumed = CliRunner().invoke(app, ["study", *arguments])  # in this process: a start less to wait for
-    assert f"{len(before)} were there, {len(cells) - len(before)} have run." in resumed.output
+    assert f"{len(before)} were there, {len(cells) - len(before)} were run." in resumed.output
     assert all(path.stat().st_mtime_ns == moment for path, moment in before.items()), "a cell was run twice"
     table = load(results)
     assert sorted(table["cell"]) == sorted(one.hash for one in cells), "a cell was lost, or is there twice"

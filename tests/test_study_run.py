@@ -311,7 +311,7 @@ def test_interrupt_then_kill_then_the_same_command(tmp_path: Path, pool: LentPoo
     assert first + 2 <= len(before) < len(cells)
 
     third = CliRunner().invoke(app, ["study", *arguments])  # in this process: a start less to wait for
-    assert f"{len(before)} were there, {len(cells) - len(before)} have run." in third.output
+    assert f"{len(before)} were there, {len(cells) - len(before)} were run." in third.output
     assert stored(results) == {one.hash for one in cells}
     assert all(path.stat().st_mtime_ns == moment for path, moment in before.items())
     whole = run(cells, tmp_path / "whole", pool)

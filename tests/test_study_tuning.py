@@ -17,6 +17,7 @@ from compbo.study.cell import Cell
 from compbo.study.experiment import identity
 from compbo.study.pools import Finished
 from compbo.study.run import run_study
+from compbo.study.status import study_status
 from compbo.study.store import Store
 from compbo.study.tuned import apply_tuned
 from compbo.study.tuning import CONFIGURATIONS, held_out_tasks, tune_study
@@ -124,6 +125,32 @@ def test_held_out_judges_on_other_tasks_by_the_mean(tmp_path: Path) -> None:
     assert entry["held_out"] is True
     assert entry["task"] == "ackley-4"
     assert "ackley-4" not in entry["judged_on"]
+
+
+def test_held_out_tuning_lives_beside_the_other(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    tune_study(GRID[:1], store, maker(FakePool()), configurations=2, held_out=True, show=False)
+    with pytest.raises(ValueError, match=r"tuned\.json has nothing for .* run `compbo study tune` with the same grid"):
+        apply_tuned(GRID[:1], store)
+    (held_out,) = apply_tuned(GRID[:1], store, held_out=True)
+    tune_study(GRID[:1], store, maker(FakePool()), configurations=5, show=False)
+    assert apply_tuned(GRID[:1], store, held_out=True) == [held_out]
+    assert apply_tuned(GRID[:1], store) != [held_out]
+
+
+def test_status_says_how_much_of_a_tuning_is_left(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    assert study_status(store).tuning == (0, 0, 0, 0, 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        tune_study(GRID, store, maker(FakePool(stop_after=7)), configurations=5, show=False)
+    assert study_status(store).tuning == (2, 0, 10, 7, 3.0)  # a cell of the fake pool takes a second
+    assert study_status(store, GRID[:1]).tuning.problems == 1
+    assert study_status(store, GRID[3:4]).tuning.problems == 0
+    assert study_status(store, keep=lambda cells: [c for c in cells if c.method.acquisition == "ei"]).tuning[0] == 1
+    tune_study(GRID[:1], store, maker(FakePool()), configurations=1, held_out=True, show=False)
+    assert study_status(store).tuning[:4] == (3, 1, 11, 8)
+    tune_study(GRID, store, maker(FakePool()), configurations=5, show=False)
+    assert study_status(store).tuning == (3, 3, 11, 11, 0.0)
 
 
 def test_held_out_tasks() -> None:

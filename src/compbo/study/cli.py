@@ -29,6 +29,7 @@ app = typer.Typer(
 
 # After `app`: importing compbo.cli attaches it to the main command.
 from compbo.cli.console import INTERRUPTED, CommandError, out, readable, say  # noqa: E402
+from compbo.words import counted  # noqa: E402
 
 FAILURES_SHOWN = 20
 
@@ -101,15 +102,18 @@ def run(
     place: Place,
     results: Results = Path("results"),
     tuned: Annotated[bool, typer.Option("--tuned", help="With what `compbo study tune` found.")] = False,
+    held_out: Annotated[bool, typer.Option("--held-out", help="... and `tune --held-out`: on other tasks.")] = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Run the cells that are not in the results folder yet. The same command goes on after any interruption."""
     from compbo.study.store import Store
     from compbo.study.tuned import apply_tuned
 
+    if held_out and not tuned:
+        raise ValueError("--held-out says which tuning is meant; give --tuned as well.")
     cells, store = selection.cells(), Store(results)
     if tuned:
-        cells = apply_tuned(cells, store)
+        cells = apply_tuned(cells, store, held_out=held_out)
     _run(cells, store, place.pool_maker(), retry=False)
 
 
@@ -131,10 +135,10 @@ def retry(place: Place, results: Results = Path("results"), debug: Debug = False
 def _run(cells: list[Cell], store: Store, make_pool: Callable[[], Pool], *, retry: bool) -> None:
     from compbo.study.run import run_study
 
-    say(f"{len(cells)} cells, results in {store.folder}")
+    say(f"{counted(len(cells), 'cell')}, results in {store.folder}")
     with _stopped_in_words(store):
         done = run_study(cells, store, make_pool, retry=retry)
-    say(f"{done.there_before} were there, {done.run} have run{_failures(done.failed)}.")
+    say(f"{done.there_before} were there, {done.run} were run{_failures(done.failed)}.")
     if done.failed:
         say(f"Why: compbo study status --results {store.folder}; again: compbo study retry --results {store.folder}")
 
@@ -191,13 +195,16 @@ def _show_status(found: Any, workers: int, *, as_json: bool) -> None:
 
     from compbo.study.status import in_words
 
-    left = None if found.seconds_left is None else found.seconds_left / workers
+    left, tuning_left = (None if s is None else s / workers for s in (found.seconds_left, found.tuning.seconds_left))
+    with_workers = f"with {counted(workers, 'worker')}"
     if as_json:
         failures = [{"cell": k.cell.hash, "name": k.cell.name, "error": k.error} for k in found.failed]
         counts = {"total": found.total, "done": len(found.done), "failed": len(found.failed), "left": len(found.left)}
         seconds = {"seconds_spent": found.seconds_spent, "seconds_left": left}
+        tuning = {**found.tuning._asdict(), "seconds_left": tuning_left}
         damaged = {str(path): reason for path, reason in found.damaged.items()}
-        typer.echo(json.dumps({**counts, **seconds, "owner": found.owner, "damaged": damaged, "failures": failures}))
+        more = {"owner": found.owner, "tuning": tuning, "damaged": damaged, "failures": failures}
+        typer.echo(json.dumps({**counts, **seconds, **more}))
         return
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_row("done", f"{len(found.done)} of {found.total}")
@@ -205,7 +212,13 @@ def _show_status(found: Any, workers: int, *, as_json: bool) -> None:
     table.add_row("left", str(len(found.left)))
     table.add_row("time of the cells so far", in_words(found.seconds_spent))
     if found.left:
-        table.add_row(f"time left with {workers} worker" + ("s" if workers > 1 else ""), in_words(left))
+        table.add_row(f"time left {with_workers}", in_words(left))
+    if found.tuning.problems:
+        tuning = found.tuning
+        table.add_row("tuned", f"{tuning.tuned} of {counted(tuning.problems, 'problem')}")
+        table.add_row("configurations judged", f"{tuning.judged} of {tuning.configurations}")
+        if tuning.judged < tuning.configurations:
+            table.add_row(f"time of tuning left {with_workers}", in_words(tuning_left))
     table.add_row("running now", escape(found.owner) if found.owner else "no")
     out.print(table)
     for path, reason in found.damaged.items():
@@ -229,15 +242,15 @@ def tune(
     ] = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Tune every optimiser's hyperparameters, as the paper does; writes RESULTS/tuned.json for `run --tuned`."""
+    """Tune every optimiser's hyperparameters, as the paper does, for `run --tuned`. The same command goes on."""
     from compbo.study.store import Store
     from compbo.study.tuning import tune_study
 
     cells, store, make_pool = methods.cells(), Store(results), place.pool_maker()
     with _stopped_in_words(store):
         done = tune_study(cells, store, make_pool, configurations=configurations, held_out=held_out)
-    say(f"{done.problems} problems tuned, {done.run} cells have run{_failures(done.failed)}.")
+    say(f"{counted(done.problems, 'problem')} tuned, {counted(done.run, 'cell')} run{_failures(done.failed)}.")
     if done.unsolved:
         first = "/".join(done.unsolved[0])
         say(f"{len(done.unsolved)} are not: every configuration failed ({first}, ...); compbo study status says why.")
-    say(f"Wrote {done.path}; use it: run --tuned")
+    say(f"Wrote {done.path}; use it: run --tuned{' --held-out' * held_out}")

@@ -26,10 +26,7 @@ class Progress:
 
     def __init__(self, survey: Survey, *, show: bool | None = None) -> None:
         self._done = self._failed = 0
-        self._estimator = Estimator()
-        for known in survey.known.values():
-            if known.status == schema.DONE:
-                self._estimator.add(known.cell, known.seconds)
+        self._estimator = Estimator.of(survey)
         self._screen = None if show is False else _Bar() if show or sys.stderr.isatty() else _Lines()
 
     def add(self, cell: Cell, row: schema.Row) -> None:

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from compbo.study import schema
+from compbo.study.tuned import key_of, read_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from compbo.study.cell import Cell
     from compbo.study.store import Known, Store, Survey
+    from compbo.study.tuned import Record
 
 
 @dataclass
@@ -21,6 +23,15 @@ class Estimator:
     """Seconds of a cell, from those that are done: of its optimiser, else of its kind, of its size, of all."""
 
     _sums: dict[tuple[object, ...], list[float]] = field(default_factory=lambda: defaultdict(lambda: [0.0, 0.0]))
+
+    @classmethod
+    def of(cls, survey: Survey) -> Estimator:
+        """With what the cells of a results folder took."""
+        estimator = cls()
+        for known in survey.known.values():
+            if known.status == schema.DONE:
+                estimator.add(known.cell, known.seconds)
+        return estimator
 
     def add(self, cell: Cell, seconds: float) -> None:
         """Learn from a cell."""
@@ -49,6 +60,16 @@ def _keys(cell: Cell) -> list[tuple[object, ...]]:
     return [(*size, method.optimiser, method.acquisition), (*size, method.optimiser), (*size, method.kind), size, ()]
 
 
+class TuningStatus(NamedTuple):
+    """How far `compbo study tune` is."""
+
+    problems: int
+    tuned: int  # of them
+    configurations: int  # asked for, of all problems
+    judged: int  # of them
+    seconds_left: float | None  # one cell after the other; None while nothing is known
+
+
 class Status(NamedTuple):
     """Where a study stands."""
 
@@ -59,6 +80,7 @@ class Status(NamedTuple):
     seconds_spent: float  # of all cells, one after the other
     seconds_left: float | None  # the same for those left; None while nothing is known
     owner: str | None  # who is writing now
+    tuning: TuningStatus
 
     @property
     def total(self) -> int:
@@ -67,36 +89,50 @@ class Status(NamedTuple):
 
 
 def study_status(
-    store: Store, cells: Iterable[Cell] | None = None, keep: Callable[[list[Cell]], list[Cell]] | None = None
+    store: Store, cells: Iterable[Cell] | None = None, keep: Callable[[list[Cell]], list[Cell]] = list
 ) -> Status:
     """The status of these cells, or of all that were ever asked for in this folder and `keep` keeps."""
-    survey = store.survey()
-    wanted = list(store.plan().values()) if cells is None else list(cells)
-    if cells is None:
-        planned = {cell.hash for cell in wanted}
-        wanted += [known.cell for key, known in survey.known.items() if key not in planned]
-    if keep is not None:
-        wanted = keep(wanted)
-    return summarise(wanted, survey, store.owner())
+    survey, records = store.survey(), read_records(store)
+    if cells is not None:
+        wanted = list(cells)
+        keys = {key_of(cell) for cell in wanted}
+        records = [record for record in records if key_of(record.cell) in keys]
+    else:
+        asked_for = {**store.plan(), **{key: known.cell for key, known in survey.known.items()}}
+        tuned_for = {record.cell.hash: record.cell for record in records}
+        kept = {cell.hash for cell in keep([*{**asked_for, **tuned_for}.values()])}
+        wanted = [cell for key, cell in asked_for.items() if key in kept]
+        records = [record for record in records if record.cell.hash in kept]
+    return summarise(wanted, records, survey, store.owner())
 
 
-def summarise(cells: Iterable[Cell], survey: Survey, owner: str | None) -> Status:
+def summarise(cells: Iterable[Cell], records: Sequence[Record], survey: Survey, owner: str | None) -> Status:
     """Sort the cells by what the survey knows of them."""
     done: list[Known] = []
     failed: list[Known] = []
     left: list[Cell] = []
-    estimator = Estimator()
+    estimator = Estimator.of(survey)
     for cell in cells:
         known = survey.known.get(cell.hash)
         if known is None:
             left.append(cell)
         elif known.status == schema.DONE:
             done.append(known)
-            estimator.add(cell, known.seconds)
         else:
             failed.append(known)
     spent = sum(known.seconds for known in (*done, *failed))
-    return Status(done, failed, left, survey.damaged, spent, estimator.total(left), owner)
+    tuning = _summarise_tuning(records, estimator)
+    return Status(done, failed, left, survey.damaged, spent, estimator.total(left), owner, tuning)
+
+
+def _summarise_tuning(records: Sequence[Record], estimator: Estimator) -> TuningStatus:
+    return TuningStatus(
+        problems=len(records),
+        tuned=sum(not record.left for record in records),
+        configurations=sum(record.configurations for record in records),
+        judged=sum(record.configurations - record.left for record in records),
+        seconds_left=estimator.total(cell for record in records for cell in record.judges * record.left),
+    )
 
 
 def in_words(seconds: float | None) -> str:

@@ -1,24 +1,28 @@
-"""What tuning leaves in the results folder: a history per problem, and tuned.json, which `run --tuned` uses."""
+"""What tuning leaves in the results folder: a record per problem, and the files that `run --tuned` uses.
+
+tuned.json has what was tuned on the task it is for, tuned-held-out.json what was tuned on others.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compbo.maximizers import get_entry
 from compbo.seeds import derive_seed
+from compbo.study.cell import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from compbo.study.cell import Cell
     from compbo.study.store import Store
 
 log = logging.getLogger(__name__)
 
-TUNED = "tuned.json"
+TUNED = {False: "tuned.json", True: "tuned-held-out.json"}  # by whether it was held out
 
 
 class Key(NamedTuple):
@@ -29,59 +33,111 @@ class Key(NamedTuple):
     maximizer: str
 
 
-def _history_name(key: Key, judges: Sequence[Cell]) -> str:
-    """A file per problem and way of judging it."""
-    digest = derive_seed(0, "history", *key, *(cell.hash for cell in judges))
-    return f"tuning/{key.maximizer}-{key.acquisition}-{digest:016x}.json"
+def key_of(cell: Cell) -> Key:
+    """What a cell would be tuned as."""
+    return Key(cell.task, cell.method.acquisition, cell.method.maximizer)
 
 
-def save_history(store: Store, key: Key, judges: Sequence[Cell], history: Sequence[dict[str, Any]]) -> None:
-    """Keep the configurations that were judged, so that a resumed tuning need not ask for them again."""
-    store.write_json(_history_name(key, judges), {"key": key._asdict(), "history": list(history)})
+@dataclass(frozen=True)
+class Record:
+    """A problem as it is written down.
+
+    cell: what is tuned for. judges: the cells that try a configuration; others than `cell` if it is held out.
+    history: the configurations that were judged, each with its cells and its objective (None if it failed).
+    """
+
+    cell: Cell
+    judges: tuple[Cell, ...]
+    configurations: int
+    history: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def held_out(self) -> bool:
+        """Whether configurations are judged on other tasks."""
+        return self.judges != (self.cell,)
+
+    @property
+    def left(self) -> int:
+        """Configurations still to be judged."""
+        return max(0, self.configurations - len(self.history))
+
+    @property
+    def file(self) -> str:
+        """Where in the results folder: a file per problem and way of judging it."""
+        key = key_of(self.cell)
+        digest = derive_seed(0, "history", *key, *(cell.hash for cell in self.judges))
+        return f"tuning/{key.maximizer}-{key.acquisition}-{digest:016x}.json"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "cell": self.cell.to_dict(),
+            "judges": [cell.to_dict() for cell in self.judges],
+            "configurations": self.configurations,
+            "history": self.history,
+        }
 
 
-def load_history(store: Store, key: Key, judges: Sequence[Cell]) -> list[dict[str, Any]]:
-    """What was judged earlier; nothing if the file is missing or unreadable (it is then asked for again)."""
-    path = store.folder / _history_name(key, judges)
+def save_record(store: Store, record: Record) -> None:
+    """Keep what was judged, so that a resumed tuning need not ask for it again and `status` can count."""
+    store.write_json(record.file, record.to_dict())
+
+
+def read_records(store: Store) -> list[Record]:
+    """All that is being tuned or has been, in this folder."""
+    found = (_read_record(path) for path in sorted((store.folder / "tuning").glob("*.json")))
+    return [record for record in found if record is not None]
+
+
+def _read_record(path: Path) -> Record | None:
+    """What was written down; None if missing or unreadable (its configurations are then asked for again)."""
     try:
-        history: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["history"]
+        data = json.loads(path.read_text(encoding="utf-8"))
+        judges = tuple(Cell.from_dict(cell) for cell in data["judges"])
+        return Record(Cell.from_dict(data["cell"]), judges, int(data["configurations"]), tuple(data["history"]))
     except FileNotFoundError:
-        return []
+        return None
     except (ValueError, KeyError, TypeError) as error:
         log.warning("%s is unreadable (%s); its configurations are worked out again from the cells", path, error)
-        return []
-    return history
+        return None
 
 
-def write_tuned(store: Store, found: Iterable[dict[str, Any] | None]) -> Path:
-    """results/tuned.json: the best configuration of every problem, with those of earlier calls."""
-    entries = {_key(entry): entry for entry in (*_read_entries(store), *found) if entry is not None}
-    return store.write_json(TUNED, {"format": 1, "entries": list(entries.values())})
+def read_history(store: Store, record: Record) -> tuple[dict[str, Any], ...]:
+    """What was judged earlier of this problem."""
+    earlier = _read_record(store.folder / record.file)
+    return () if earlier is None else earlier.history
+
+
+def write_tuned(store: Store, found: Iterable[dict[str, Any] | None], *, held_out: bool) -> Path:
+    """The best configuration of every problem, with those of earlier calls."""
+    entries = {_key(entry): entry for entry in (*_read_entries(store, held_out), *found) if entry is not None}
+    return store.write_json(TUNED[held_out], {"format": 1, "entries": list(entries.values())})
 
 
 def _key(entry: dict[str, Any]) -> Key:
     return Key(*(entry[name] for name in Key._fields))
 
 
-def _read_entries(store: Store) -> list[dict[str, Any]]:
-    path = store.folder / TUNED
+def _read_entries(store: Store, held_out: bool) -> list[dict[str, Any]]:
+    path = store.folder / TUNED[held_out]
     if not path.exists():
         return []
     try:
         entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["entries"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"{path} is damaged ({error}); remove it and run `compbo study tune` again, which repeats no cell."
+            f"{path} is damaged ({error}); remove it and run `compbo study tune{' --held-out' * held_out}` again, "
+            f"which repeats no cell."
         ) from error
     return entries
 
 
-def apply_tuned(cells: Sequence[Cell], store: Store) -> list[Cell]:
+def apply_tuned(cells: Sequence[Cell], store: Store, *, held_out: bool = False) -> list[Cell]:
     """The cells with the tuned hyperparameters; those with nothing to tune stay as they are."""
-    tuned = {_key(entry): entry["hyperparameters"] for entry in _read_entries(store)}
+    tuned = {_key(entry): entry["hyperparameters"] for entry in _read_entries(store, held_out)}
     changed, missing = [], []
     for cell in cells:
-        key = Key(cell.task, cell.method.acquisition, cell.method.maximizer)
+        key = key_of(cell)
         if not cell.method.maximizer or not get_entry(cell.method.maximizer).domain:
             changed.append(cell)
         elif key in tuned:
@@ -90,8 +146,8 @@ def apply_tuned(cells: Sequence[Cell], store: Store) -> list[Cell]:
             missing.append(cell)
     if missing:
         raise ValueError(
-            f"{store.folder / TUNED} has nothing for {missing[0].name}"
+            f"{store.folder / TUNED[held_out]} has nothing for {missing[0].name}"
             + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
-            + "; run `compbo study tune` with the same grid first."
+            + f"; run `compbo study tune{' --held-out' * held_out}` with the same grid first."
         )
     return changed

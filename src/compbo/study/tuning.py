@@ -22,10 +22,10 @@ from compbo.study.scores import SMALLEST_REGRET
 from compbo.study.tasks import get_task, list_tasks
 from compbo.study.tasks.synthetic import FUNCTIONS, SyntheticTask, parse_synthetic
 from compbo.study.tasks.tuning import TuningTask, parse_tuning
-from compbo.study.tuned import Key, load_history, save_history, write_tuned
+from compbo.study.tuned import Key, Record, key_of, read_history, save_record, write_tuned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from compbo.optimizer import Optimizer
@@ -66,31 +66,26 @@ def _is_sibling(task: TuningTask, other: TuningTask) -> bool:
 class Problem:
     """One maximizer to be tuned for one task and acquisition, one configuration at a time."""
 
-    def __init__(
-        self, cells: Sequence[Cell], key: Key, configurations: int, history: Sequence[Mapping[str, Any]]
-    ) -> None:
-        """cells: those that judge a configuration. history: what an interrupted tuning has found out."""
-        self.key = key
-        self.judges = tuple(cells)
-        self._configurations = configurations
-        self._space = Space(get_entry(key.maximizer).domain)
-        self.history: list[dict[str, Any]] = [dict(entry) for entry in history]
+    def __init__(self, record: Record) -> None:
+        """record: with what an interrupted tuning has found out."""
+        self.record = record
+        self.key = key_of(record.cell)
+        self._space = Space(get_entry(self.key.maximizer).domain)
         self._current: dict[str, Any] = {}
         self._waiting: dict[str, float | None] = {}  # hash of a cell of the current configuration -> its result
 
     @property
     def left(self) -> int:
         """Cells still to be run, those in flight included."""
-        configurations = self._configurations - len(self.history)
         done = sum(value is not None for value in self._waiting.values())
-        return max(0, configurations * len(self.judges) - done)
+        return max(0, self.record.left * len(self.record.judges) - done)
 
     def advance(self) -> list[Cell]:
         """The cells of the next configuration; none if one is being judged or all are."""
-        if self._waiting or len(self.history) >= self._configurations:
+        if self._waiting or not self.record.left:
             return []
         hyperparameters = self._ask()
-        cells = [cell.with_hyperparameters(hyperparameters) for cell in self.judges]
+        cells = [cell.with_hyperparameters(hyperparameters) for cell in self.record.judges]
         self._current = hyperparameters
         self._waiting = {cell.hash: None for cell in cells}
         return cells
@@ -112,7 +107,8 @@ class Problem:
             starts=StartPolicy(raw_batches=256, restarts=8),  # one point of a few dimensions, by the driver alone
             budget=Budget(steps=32),
         )
-        optimizer.tell([entry["hyperparameters"] for entry in self.history], [e["objective"] for e in self.history])
+        history = self.record.history
+        optimizer.tell([entry["hyperparameters"] for entry in history], [entry["objective"] for entry in history])
         return optimizer
 
     def tell(self, cell_hash: str, row: schema.Row) -> bool:
@@ -122,13 +118,14 @@ class Problem:
             return False
         values = [value for value in self._waiting.values() if value is not None]
         judged = None if any(math.isinf(value) for value in values) else float(np.mean(values))
-        self.history.append({"hyperparameters": self._current, "cells": list(self._waiting), "objective": judged})
+        entry = {"hyperparameters": self._current, "cells": list(self._waiting), "objective": judged}
+        self.record = replace(self.record, history=(*self.record.history, entry))
         self._waiting = {}
         return True
 
     def best(self) -> dict[str, Any] | None:
         """The configuration with the smallest objective; None if all failed."""
-        judged = [entry for entry in self.history if entry["objective"] is not None]
+        judged = [entry for entry in self.record.history if entry["objective"] is not None]
         return min(judged, key=lambda entry: float(entry["objective"])) if judged else None
 
 
@@ -182,7 +179,7 @@ class TuningSource:
         self._stored.add(cell.hash)
         for problem in self._by_cell.pop(cell.hash, []):
             if problem.tell(cell.hash, row):
-                save_history(self._store, problem.key, problem.judges, problem.history)
+                save_record(self._store, problem.record)
                 self._idle.append(problem)
 
     def ahead(self) -> Iterable[Cell]:
@@ -200,17 +197,25 @@ def make_problems(
     found: dict[Key, Cell] = {}
     for cell in cells:
         if cell.method.maximizer and get_entry(cell.method.maximizer).domain:
-            found.setdefault(Key(cell.task, cell.method.acquisition, cell.method.maximizer), cell)
-    problems = []
-    for key, cell in found.items():
-        judges = [_moved(cell, spec) for spec in held_out_tasks(cell.task)] if held_out else [cell]
-        if not judges:
-            raise ValueError(f"Task {cell.task}: there is no other task to tune on; tune without --held-out.")
-        problems.append(Problem(judges, key, configurations, _still_true(load_history(store, key, judges), survey)))
-    return problems
+            found.setdefault(key_of(cell), cell)
+    records = [Record(cell, _judges(cell, held_out), configurations) for cell in found.values()]
+    earlier = [read_history(store, record) for record in records]
+    return [
+        Problem(replace(record, history=_still_true(history, survey)))
+        for record, history in zip(records, earlier, strict=True)
+    ]
 
 
-def _still_true(history: list[dict[str, Any]], survey: Survey) -> list[dict[str, Any]]:
+def _judges(cell: Cell, held_out: bool) -> tuple[Cell, ...]:
+    if not held_out:
+        return (cell,)
+    judges = tuple(_moved(cell, spec) for spec in held_out_tasks(cell.task))
+    if not judges:
+        raise ValueError(f"Task {cell.task}: there is no other task to tune on; tune without --held-out.")
+    return judges
+
+
+def _still_true(history: tuple[dict[str, Any], ...], survey: Survey) -> tuple[dict[str, Any], ...]:
     """The history up to the first configuration that failed then and whose cells have all been retried with success.
 
     That one is judged anew from its stored cells; what was asked for after it may differ from then on.
@@ -229,7 +234,7 @@ def _moved(cell: Cell, spec: str) -> Cell:
     return replace(cell, task=spec, dimension=dimension, initial=initial, seed=HELD_OUT_SEED + cell.seed)
 
 
-def _entry(problem: Problem, held_out: bool) -> dict[str, Any] | None:
+def _entry(problem: Problem) -> dict[str, Any] | None:
     """What is written down of a tuned problem; None if all its configurations failed."""
     best = problem.best()
     if best is None:
@@ -238,9 +243,9 @@ def _entry(problem: Problem, held_out: bool) -> dict[str, Any] | None:
         **problem.key._asdict(),
         "hyperparameters": best["hyperparameters"],
         "objective": best["objective"],
-        "configurations": len(problem.history),
-        "held_out": held_out,
-        "judged_on": sorted({cell.task for cell in problem.judges}),
+        "configurations": len(problem.record.history),
+        "held_out": problem.record.held_out,
+        "judged_on": sorted({cell.task for cell in problem.record.judges}),
     }
 
 
@@ -270,8 +275,10 @@ def tune_study(
         problems = make_problems(cells, store, survey, configurations, held_out=held_out)
         if not problems:
             raise ValueError("None of these cells has a maximizer with hyperparameters to tune.")
+        for problem in problems:
+            save_record(store, problem.record)  # before it begins: `status` says what is left
         run, failed = drive(TuningSource(problems, store), store, make_pool, survey, show=show)
-        entries = {problem.key: _entry(problem, held_out) for problem in problems}
-        path = write_tuned(store, entries.values())
+        entries = {problem.key: _entry(problem) for problem in problems}
+        path = write_tuned(store, entries.values(), held_out=held_out)
     unsolved = [key for key, entry in entries.items() if entry is None]
     return Tuned(len(problems) - len(unsolved), run, failed, unsolved, path)
