@@ -247,6 +247,7 @@ def tune(
     from compbo.study.tuning import tune_study
 
     cells, store, make_pool = methods.cells(), Store(results), place.pool_maker()
+    say(f"Tuning for {counted(len(cells), 'cell')}, results in {store.folder}")
     with _stopped_in_words(store):
         done = tune_study(cells, store, make_pool, configurations=configurations, held_out=held_out)
     say(f"{counted(done.problems, 'problem')} tuned, {counted(done.run, 'cell')} run{_failures(done.failed)}.")

@@ -85,11 +85,11 @@ def save_record(store: Store, record: Record) -> None:
 
 def read_records(store: Store) -> list[Record]:
     """All that is being tuned or has been, in this folder."""
-    found = (_read_record(path) for path in sorted((store.folder / "tuning").glob("*.json")))
+    found = (_read(path) for path in sorted((store.folder / "tuning").glob("*.json")))
     return [record for record in found if record is not None]
 
 
-def _read_record(path: Path) -> Record | None:
+def _read(path: Path) -> Record | None:
     """What was written down; None if missing or unreadable (its configurations are then asked for again)."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -102,10 +102,9 @@ def _read_record(path: Path) -> Record | None:
         return None
 
 
-def read_history(store: Store, record: Record) -> tuple[dict[str, Any], ...]:
-    """What was judged earlier of this problem."""
-    earlier = _read_record(store.folder / record.file)
-    return () if earlier is None else earlier.history
+def read_record(store: Store, record: Record) -> Record | None:
+    """The same problem as an earlier call left it."""
+    return _read(store.folder / record.file)
 
 
 def write_tuned(store: Store, found: Iterable[dict[str, Any] | None], *, held_out: bool) -> Path:

@@ -22,7 +22,7 @@ from compbo.study.scores import SMALLEST_REGRET
 from compbo.study.tasks import get_task, list_tasks
 from compbo.study.tasks.synthetic import FUNCTIONS, SyntheticTask, parse_synthetic
 from compbo.study.tasks.tuning import TuningTask, parse_tuning
-from compbo.study.tuned import Key, Record, key_of, read_history, save_record, write_tuned
+from compbo.study.tuned import Key, Record, key_of, read_record, save_record, write_tuned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -199,11 +199,17 @@ def make_problems(
         if cell.method.maximizer and get_entry(cell.method.maximizer).domain:
             found.setdefault(key_of(cell), cell)
     records = [Record(cell, _judges(cell, held_out), configurations) for cell in found.values()]
-    earlier = [read_history(store, record) for record in records]
-    return [
-        Problem(replace(record, history=_still_true(history, survey)))
-        for record, history in zip(records, earlier, strict=True)
-    ]
+    return [_resumed(record, store, survey) for record in records]
+
+
+def _resumed(record: Record, store: Store, survey: Survey) -> Problem:
+    """The problem with what was found out before, written down so that `status` can say what is left."""
+    earlier = read_record(store, record)
+    if earlier is not None:
+        record = replace(record, history=_still_true(earlier.history, survey))
+    if record != earlier:
+        save_record(store, record)
+    return Problem(record)
 
 
 def _judges(cell: Cell, held_out: bool) -> tuple[Cell, ...]:
@@ -275,8 +281,6 @@ def tune_study(
         problems = make_problems(cells, store, survey, configurations, held_out=held_out)
         if not problems:
             raise ValueError("None of these cells has a maximizer with hyperparameters to tune.")
-        for problem in problems:
-            save_record(store, problem.record)  # before it begins: `status` says what is left
         run, failed = drive(TuningSource(problems, store), store, make_pool, survey, show=show)
         entries = {problem.key: _entry(problem) for problem in problems}
         path = write_tuned(store, entries.values(), held_out=held_out)
