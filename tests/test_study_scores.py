@@ -20,6 +20,12 @@ def test_log10_regret_has_a_floor() -> None:
     assert scores.log10_regret([100.0, 1.0, 0.0]).tolist() == [2.0, 0.0, -12.0]
 
 
+def test_beating_the_reference_is_better_than_reaching_it() -> None:
+    assert scores.normalised_regret([4.0, 0.0, -2.0]).tolist() == [1.0, 0.0, -0.5]
+    assert scores.normalised_regret([-1.0, -3.0]).tolist() == [-1.0, -3.0]  # the initial design has beaten it already
+    assert scores.log10_regret([-2.0]).tolist() == [-12.0]
+
+
 def test_best_share_splits_ties_and_sums_to_100() -> None:
     final = [[1.0, 2.0, 3.0, np.nan], [1.0, 1.0, 3.0, np.nan], [9.0, np.nan, 3.0, np.nan]]
     shares = scores.best_share(final)

@@ -22,15 +22,18 @@ SMALLEST_REGRET = 1e-12  # below it the logarithm of a regret means rounding err
 
 
 def normalised_regret(regret: ArrayLike) -> Array:
-    """r_t = |f(x_t) - f(x*)| / |f(x_0) - f(x*)| (the paper's immediate regret); NaN where the start is optimal."""
-    curve = np.abs(np.asarray(regret, dtype=np.float64))
-    start = curve[..., :1]
+    """r_t = |f(x_t) - f(x*)| / |f(x_0) - f(x*)| (the paper's immediate regret); NaN where the start is optimal.
+
+    The regret against a random search is negative where it is beaten, and stays so: lower is better.
+    """
+    curve = np.asarray(regret, dtype=np.float64)
+    start = np.abs(curve[..., :1])
     return np.divide(curve, start, out=np.full_like(curve, np.nan), where=start > 0)
 
 
 def log10_regret(regret: ArrayLike) -> Array:
     """log10 of the raw regret, not below log10 of 1e-12."""
-    return np.log10(np.maximum(np.abs(np.asarray(regret, dtype=np.float64)), SMALLEST_REGRET))
+    return np.log10(np.maximum(np.asarray(regret, dtype=np.float64), SMALLEST_REGRET))
 
 
 def normalised_final_regret(regret: ArrayLike) -> Array:
