@@ -5,6 +5,7 @@ tuned.json has what was tuned on the task it is for, tuned-held-out.json what wa
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from dataclasses import dataclass
@@ -78,38 +79,48 @@ class Record:
         }
 
 
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
 def save_record(store: Store, record: Record) -> None:
     """Keep what was judged, so that a resumed tuning need not ask for it again and `status` can count."""
-    store.write_json(record.file, record.to_dict())
+    content = record.to_dict()
+    store.write_json(record.file, {**content, "checksum": _checksum(content)})
 
 
 def read_records(store: Store) -> list[Record]:
     """All that is being tuned or has been, in this folder."""
-    found = (_read(path) for path in sorted((store.folder / "tuning").glob("*.json")))
+    found = (_read(store, path) for path in sorted((store.folder / "tuning").glob("*.json")))
     return [record for record in found if record is not None]
 
 
-def _read(path: Path) -> Record | None:
-    """What was written down; None if missing or unreadable (its configurations are then asked for again)."""
+def _read(store: Store, path: Path) -> Record | None:
+    """What was written down; None if missing or damaged (its configurations are then asked for again)."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
+        if data.pop("checksum", None) != _checksum(data):
+            raise ValueError("its checksum is wrong")
         judges = tuple(Cell.from_dict(cell) for cell in data["judges"])
-        return Record(Cell.from_dict(data["cell"]), judges, int(data["configurations"]), tuple(data["history"]))
+        record = Record(Cell.from_dict(data["cell"]), judges, data["configurations"], tuple(data["history"]))
+        if store.folder / record.file != path:
+            raise ValueError(f"it belongs to {record.file}")
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError) as error:
-        log.warning("%s is unreadable (%s); its configurations are worked out again from the cells", path, error)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        log.warning("%s is damaged (%s); its configurations are worked out again from the cells", path, error)
         return None
+    return record
 
 
 def read_record(store: Store, record: Record) -> Record | None:
     """The same problem as an earlier call left it."""
-    return _read(store.folder / record.file)
+    return _read(store, store.folder / record.file)
 
 
 def write_tuned(store: Store, found: Iterable[dict[str, Any] | None], *, held_out: bool) -> Path:
     """The best configuration of every problem, with those of earlier calls."""
-    entries = {_key(entry): entry for entry in (*_read_entries(store, held_out), *found) if entry is not None}
+    entries = {**_read_entries(store, held_out), **{_key(entry): entry for entry in found if entry is not None}}
     return store.write_json(TUNED[held_out], {"format": 1, "entries": list(entries.values())})
 
 
@@ -117,30 +128,30 @@ def _key(entry: dict[str, Any]) -> Key:
     return Key(*(entry[name] for name in Key._fields))
 
 
-def _read_entries(store: Store, held_out: bool) -> list[dict[str, Any]]:
+def _read_entries(store: Store, held_out: bool) -> dict[Key, dict[str, Any]]:
     path = store.folder / TUNED[held_out]
     if not path.exists():
-        return []
+        return {}
     try:
-        entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["entries"]
+        entries = json.loads(path.read_text(encoding="utf-8"))["entries"]
+        return {_key(entry): {**entry, "hyperparameters": {**entry["hyperparameters"]}} for entry in entries}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"{path} is damaged ({error}); remove it and run `compbo study tune{' --held-out' * held_out}` again, "
             f"which repeats no cell."
         ) from error
-    return entries
 
 
 def apply_tuned(cells: Sequence[Cell], store: Store, *, held_out: bool = False) -> list[Cell]:
     """The cells with the tuned hyperparameters; those with nothing to tune stay as they are."""
-    tuned = {_key(entry): entry["hyperparameters"] for entry in _read_entries(store, held_out)}
+    tuned = _read_entries(store, held_out)
     changed, missing = [], []
     for cell in cells:
         key = key_of(cell)
         if not cell.method.maximizer or not get_entry(cell.method.maximizer).domain:
             changed.append(cell)
         elif key in tuned:
-            changed.append(cell.with_hyperparameters(tuned[key]))
+            changed.append(cell.with_hyperparameters(tuned[key]["hyperparameters"]))
         else:
             missing.append(cell)
     if missing:

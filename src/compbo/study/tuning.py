@@ -222,13 +222,15 @@ def _judges(cell: Cell, held_out: bool) -> tuple[Cell, ...]:
 
 
 def _still_true(history: tuple[dict[str, Any], ...], survey: Survey) -> tuple[dict[str, Any], ...]:
-    """The history up to the first configuration that failed then and whose cells have all been retried with success.
+    """The history up to the first configuration of which the stored cells say something else by now.
 
-    That one is judged anew from its stored cells; what was asked for after it may differ from then on.
+    A cell was retried with success, or is gone (its file was damaged and set aside). That configuration is judged anew
+    from its cells, those that are gone are run again; what was asked for after it may differ from then on.
     """
     for number, entry in enumerate(history):
-        statuses = [survey.known[key].status for key in entry["cells"] if key in survey.known]
-        if entry["objective"] is None and statuses == [schema.DONE] * len(entry["cells"]):
+        found = [survey.known.get(key) for key in entry["cells"]]
+        succeeded = all(known is not None and known.status == schema.DONE for known in found)
+        if None in found or succeeded != (entry["objective"] is not None):
             return history[:number]
     return history
 
