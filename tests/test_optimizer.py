@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -201,6 +203,14 @@ def test_declared_noise_is_the_noise_of_the_model() -> None:
     assert modelled(noise=0.0).model().hyperparameters.noise == NOISELESS
 
 
+@pytest.mark.parametrize("noise", [1.0, 1e300])
+def test_noise_that_drowns_the_values_leaves_a_suggestion(noise: float) -> None:
+    optimizer = Optimizer(PLANE, **cheap(initial_points=2, noise=noise))
+    optimizer.tell([{"x": float(i), "y": 0.5} for i in range(3)], [1e-300, 2e-300, 5e-324])
+    (point,) = optimizer.ask(1)
+    assert PLANE.validate(point) == point
+
+
 # -- tell -------------------------------------------------------------------------------------------------------------
 
 
@@ -233,6 +243,7 @@ def test_a_failed_value_is_recorded_and_never_best(value: float | None) -> None:
         ([{"x": 0.0, "y": 0.0}, {"x": 9.0, "y": 0.0}], [1.0, 2.0], '"x"'),
         ([{"x": 0.0, "y": 0.0}, {"x": 0.0}], [1.0, 2.0], '"y" is missing'),
         ([{"x": 0.0, "y": 0.0}], [object()], "not a number"),
+        ([{"x": 0.0, "y": 0.0}], [b"1.0"], "not a number"),
     ],
 )
 def test_a_bad_tell_changes_nothing(points: Any, values: Any, match: str) -> None:
@@ -257,6 +268,14 @@ def test_a_bad_tell_changes_nothing(points: Any, values: Any, match: str) -> Non
         ({"priors": "mine"}, "mine"),
         ({"initial_design": "grid"}, "initial_design"),
         ({"initial_points": 0}, "initial_points"),
+        ({"maximizer": None}, "no maximizer is called None"),
+        ({"maximizer": ["RS"]}, "no maximizer is called"),
+        ({"hyperparameters": None}, "hyperparameters must be a mapping"),
+        ({"hyperparameters": {3: 4}}, "no hyperparameter '3'"),
+        ({"kernel": ["se"]}, "kernel"),
+        ({"priors": ["paper"]}, "prior set"),
+        ({"starts": {"restarts": 2}}, r"starts must be a StartPolicy\(...\)"),
+        ({"budget": 10}, r"budget must be a Budget\(...\)"),
     ],
 )
 def test_a_wrong_option_is_named(options: dict[str, Any], match: str) -> None:
@@ -389,7 +408,65 @@ def test_numpy_integers_are_whole_numbers() -> None:
     assert Optimizer.from_json(optimizer.to_json()).settings == optimizer.settings
 
 
-@pytest.mark.parametrize("noise", ["x", -1.0, float("nan")])
+def test_numbers_of_other_libraries_are_saved_as_plain_ones() -> None:
+    settings = cheap(
+        noise=np.float32(0.5),
+        maximizer="Adam-ERM",
+        hyperparameters={"lr": np.float32(0.25)},
+        acquisition=UCB(beta=np.float32(4)),
+        starts=StartPolicy(np.int64(8), np.int64(2), around_incumbents=np.float32(0.5)),
+        budget=Budget(np.int64(3), seconds=np.float32(60), memory=np.int64(10**9)),
+    )
+    optimizer = Optimizer(PLANE, **settings)
+    assert Optimizer.from_json(optimizer.to_json()).settings == optimizer.settings
+
+
+@pytest.mark.parametrize("value", [10**400, Fraction(-(10**400))])
+def test_a_number_beyond_all_floats_has_failed(value: Any) -> None:
+    optimizer = Optimizer(PLANE)
+    optimizer.tell({"x": 0.0, "y": 0.0}, value)
+    assert "inf" in optimizer.evaluations[0].message
+    assert optimizer.best is None
+
+
+@pytest.mark.parametrize("value", [np.array(2.0), torch.tensor(2.0), np.array([2.0]), torch.tensor([[2.0]])])
+def test_an_array_of_one_element_is_a_value(value: Any) -> None:
+    optimizer = Optimizer(PLANE)
+    optimizer.tell([{"x": 0.0, "y": 0.0}], value)
+    assert [e.value for e in optimizer.evaluations] == [2.0]
+
+
+@pytest.mark.parametrize("messages", ["boom", [None], 3])
+def test_messages_are_a_list_of_strings(messages: Any) -> None:
+    with pytest.raises(ValueError, match="messages must be a list of strings"):
+        Optimizer(PLANE).tell([{"x": 0.0, "y": 0.0}], [None], messages)
+
+
+def test_more_dimensions_than_a_sobol_sequence_has() -> None:
+    space = Space({"c": Categorical(list(range(21_202)))})
+    with pytest.raises(ValueError, match=r'21202: set initial_design="uniform"'):
+        Optimizer(space).ask(1)
+    assert len(Optimizer(space, initial_design="uniform").ask(1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: Budget(steps="a"), "steps must be a whole number"),  # type: ignore[arg-type]
+        (lambda: Budget(steps=1.5), "steps must be a whole number"),  # type: ignore[arg-type]
+        (lambda: Budget(seconds="a"), "seconds must be a positive number"),  # type: ignore[arg-type]
+        (lambda: Budget(memory=0), "memory .* must be a whole number"),
+        (lambda: StartPolicy(restarts=1.5), "restarts must be a whole number"),  # type: ignore[arg-type]
+        (lambda: StartPolicy(eta="a"), "eta must be a number"),  # type: ignore[arg-type]
+        (lambda: UCB(beta="a"), "beta must be a finite number"),  # type: ignore[arg-type]
+    ],
+)
+def test_numbers_of_the_parts_are_checked(make: Any, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        make()
+
+
+@pytest.mark.parametrize("noise", ["x", -1.0, float("nan"), True, 10**400])
 def test_noise_is_a_deviation(noise: object) -> None:
     with pytest.raises(ValueError, match="noise must be a standard deviation"):
         Optimizer({"x": Float(0, 1)}, noise=noise)
@@ -399,3 +476,22 @@ def test_noise_is_a_deviation(noise: object) -> None:
 def test_what_is_not_a_saved_optimizer(text: object) -> None:
     with pytest.raises(ValueError, match="not a saved optimizer"):
         Optimizer.from_json(text)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "match"),
+    [
+        ("space", {}, "space is empty"),
+        ("settings", {}, "acquisition"),
+        ("evaluations", [[{"x": 0.0, "y": 0.0}, "1.0", ""]], "'1.0' is not the value"),
+        ("evaluations", [[{"x": 0.0, "y": 0.0}, 1.0]], "not enough values"),
+        ("pending", [{"x": 9.0, "y": 0.0}], '"x"'),
+        ("telemetry", None, "not iterable"),
+    ],
+)
+def test_a_damaged_optimizer_is_refused_in_a_sentence(key: str, value: object, match: str) -> None:
+    saved = json.loads(Optimizer(PLANE).to_json())
+    for damaged in ({**saved, key: value}, {k: v for k, v in saved.items() if k != key}):
+        with pytest.raises(ValueError, match=match if key in damaged else key) as caught:
+            Optimizer.from_json(json.dumps(damaged))
+        assert "is damaged" in str(caught.value)

@@ -124,6 +124,9 @@ def test_long_lists_are_cut_in_messages():
         (Categorical([(1, 2), (3,)]), r"\(1, 2\) is a tuple"),
         (Categorical("rbf"), "choices must be a list, got 'rbf'"),
         (Categorical(3), "choices must be a list, got 3"),
+        (Categorical({"a", "b"}), "choices must be a list, got {"),  # a set has another order in every process
+        (Categorical(["a", "\udcff"]), "is not text"),
+        (Float(0, 1, ["log"]), r"unknown scale \['log'\]"),
         (Ordinal([]), "values must not be empty"),
         (Ordinal([1, 2, 1.0]), r"values must not repeat, but 1 equals 1\.0"),
         (Ordinal([1, math.inf]), "inf is not finite"),

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from compbo.acquisition.integrands import get_acquisition
-from compbo.evaluation import one_element
+from compbo.checks import real, whole_number
+from compbo.evaluation import describe, one_element
 from compbo.maximizers import get_entry
 from compbo.numerics import standardise
 from compbo.propose import Problem, Telemetry, Verdict, around, propose
 from compbo.seeds import next_seed, stream
-from compbo.settings import Settings, whole_number
+from compbo.settings import Settings
 from compbo.space import Space
 from compbo.surrogate.gp import GP, NOISELESS, fit_gp
 from compbo.surrogate.posterior import with_pending
@@ -41,6 +42,7 @@ Point = dict[str, Any]
 
 INCUMBENTS = 8  # best observations around which raw batches are drawn
 REPLACEMENTS = 256  # candidates for a point that was suggested before
+DROWNED = 1e100  # noise in units of the values' spread beyond which nothing can be learnt; its square is finite
 ENUMERABLE = 4096  # a space of at most so many points is searched whole for unseen ones
 
 
@@ -98,11 +100,13 @@ class Optimizer:
                 "(of a DataFrame, pass frame.to_dict('records'))."
             )
         given: Any = values
-        one = isinstance(given, str) or not hasattr(given, "__len__")
+        one = isinstance(given, str) or not hasattr(given, "__len__") or getattr(given, "shape", None) == ()
         results: list[Any] = [given] if one else list(given)
         if len(points) != len(results):
             raise ValueError(f"tell: {counted(len(points), 'point')} but {counted(len(results), 'value')}.")
-        notes = list(messages) if messages is not None else [""] * len(points)
+        notes = [""] * len(points) if messages is None else messages
+        if not isinstance(notes, (list, tuple)) or not all(isinstance(note, str) for note in notes):
+            raise ValueError(f"tell: messages must be a list of strings, one per point, got {messages!r}.")
         if len(notes) != len(points):
             raise ValueError(f"tell: {counted(len(points), 'point')} but {counted(len(notes), 'message')}.")
         valid = [self.space.validate(point) for point in points]
@@ -181,6 +185,11 @@ class Optimizer:
         generator = stream(self.settings.seed, "initial design", self.settings.initial_design)
         sequence: torch.quasirandom.SobolEngine | None = None
         if self.settings.initial_design == "sobol":
+            if self.space.dim > torch.quasirandom.SobolEngine.MAXDIM:
+                raise ValueError(
+                    f"A Sobol sequence has at most {torch.quasirandom.SobolEngine.MAXDIM} dimensions, the space has "
+                    f'{self.space.dim}: set initial_design="uniform".'
+                )
             sequence = torch.quasirandom.SobolEngine(self.space.dim, scramble=True, seed=next_seed(generator))  # type: ignore[no-untyped-call]
         while True:
             if sequence is None:
@@ -233,7 +242,8 @@ class Optimizer:
         noise = self.settings.noise
         variance = None
         if noise is not None:
-            variance = max((noise / standardise(data.y).scale) ** 2, NOISELESS)
+            relative = min(noise / standardise(data.y).scale, DROWNED)
+            variance = max(relative**2, NOISELESS)
         return fit_gp(
             data.x,
             data.y,
@@ -350,12 +360,17 @@ class Optimizer:
             data = None
         if not isinstance(data, dict) or data.get("version") != 1:
             raise ValueError("Optimizer.from_json: this is not a saved optimizer of a known version.")
-        optimizer = cls(Space.from_dict(data["space"]))
-        optimizer.settings = Settings.from_dict(data["settings"])
-        validate = optimizer.space.validate
-        optimizer.evaluations = [Evaluation(validate(p), value, note) for p, value, note in data["evaluations"]]
-        optimizer.pending = [validate(point) for point in data["pending"]]
-        optimizer.telemetry = [Telemetry.from_dict(entry) for entry in data["telemetry"]]
+        try:
+            optimizer = cls(Space.from_dict(data["space"]))
+            optimizer.settings = Settings.from_dict(data["settings"])
+            validate = optimizer.space.validate
+            optimizer.evaluations = [Evaluation(validate(p), _saved(v), note) for p, v, note in data["evaluations"]]
+            optimizer.pending = [validate(point) for point in data["pending"]]
+            optimizer.telemetry = [Telemetry.from_dict(entry) for entry in data["telemetry"]]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"Optimizer.from_json: this saved optimizer is damaged ({describe(error).rstrip('.')}); save it again."
+            ) from error
         return optimizer
 
     def __repr__(self) -> str:
@@ -377,14 +392,23 @@ def _evaluation(point: Point, value: Any, message: str) -> Evaluation:
         return Evaluation(point, None, message or "no value")
     try:
         value = one_element(value)
-        number = math.nan if isinstance(value, str) else float(value) + 0.0  # -0.0 becomes 0.0, as in every storage
+        number = None if isinstance(value, str | bytes) else float(value) + 0.0  # no -0.0, as in every storage
     except (TypeError, ValueError):
         number = None
-    if number is None or isinstance(value, str):
+    except OverflowError:  # a whole number or fraction beyond all floats
+        number = math.inf if value > 0 else -math.inf
+    if number is None:
         raise ValueError(f"tell: {value!r} is not a number (None or NaN marks a failed evaluation).")
     if not math.isfinite(number):
         return Evaluation(point, None, message or f"the value was {number}")
     return Evaluation(point, number, message)
+
+
+def _saved(value: Any) -> float | None:
+    """A value that was saved: a finite number or None."""
+    if value is not None and not math.isfinite(real(value)):
+        raise ValueError(f"{value!r} is not the value of an evaluation")
+    return None if value is None else real(value)
 
 
 def _key(point: Point) -> str:

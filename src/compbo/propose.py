@@ -17,6 +17,7 @@ import torch
 
 from compbo.acquisition.oracle import Oracle
 from compbo.acquisition.samples import DEFAULT_K, make_samples, sobol_normals
+from compbo.checks import real, whole_number
 from compbo.maximizers import get_entry, make_maximizer
 from compbo.numerics import threads_for
 from compbo.surrogate.posterior import with_pending
@@ -49,7 +50,13 @@ class StartPolicy:
 
     def __post_init__(self) -> None:
         """Refuse what cannot start anything."""
-        if not 1 <= self.restarts <= self.raw_batches:
+        for name in ("raw_batches", "restarts"):
+            object.__setattr__(self, name, whole_number(f"StartPolicy: {name}", getattr(self, name)))
+        for name in ("around_incumbents", "eta"):
+            object.__setattr__(self, name, real(given := getattr(self, name)))
+            if math.isnan(getattr(self, name)):
+                raise ValueError(f"StartPolicy: {name} must be a number, got {given!r}.")
+        if self.restarts > self.raw_batches:
             raise ValueError(
                 f"StartPolicy: restarts must be between 1 and raw_batches ({self.raw_batches}), got {self.restarts}."
             )

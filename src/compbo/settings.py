@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import numbers
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from compbo.acquisition.integrands import acquisition_from_dict, acquisition_to_dict, get_acquisition
+from compbo.checks import real, whole_number
 from compbo.maximizers import make_maximizer
 from compbo.propose import StartPolicy
 from compbo.surrogate.kernels import get_kernel
@@ -15,8 +16,6 @@ from compbo.surrogate.priors import get_priors
 from compbo.types import Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from compbo.acquisition.integrands import Acquisition
 
 Direction = Literal["minimize", "maximize"]
@@ -44,11 +43,7 @@ class Settings:
     def __post_init__(self) -> None:
         """Check every option where it is named."""
         object.__setattr__(self, "acquisition", get_acquisition(self.acquisition))
-        object.__setattr__(self, "hyperparameters", dict(self.hyperparameters))
-        try:
-            make_maximizer(self.maximizer, **self.hyperparameters)
-        except KeyError as error:
-            raise ValueError(f"maximizer: {error.args[0]}") from error
+        object.__setattr__(self, "hyperparameters", _hyperparameters(self.maximizer, self.hyperparameters))
         get_kernel(self.kernel)
         get_priors(self.priors, 1)
         for name, least in (("batch_size", 1), ("minibatch", 1), ("initial_points", 1), ("seed", 0)):
@@ -59,10 +54,11 @@ class Settings:
             raise ValueError(f"direction must be 'minimize' or 'maximize', got {self.direction!r}.")
         if self.initial_design not in ("sobol", "uniform"):
             raise ValueError(f"initial_design must be 'sobol' or 'uniform', got {self.initial_design!r}.")
-        if self.noise is not None and not _is_deviation(self.noise):
-            raise ValueError(
-                f"noise must be a standard deviation >= 0 in the units of the objective, got {self.noise!r}."
-            )
+        if self.noise is not None:
+            object.__setattr__(self, "noise", _deviation(self.noise))
+        for name, kind in (("starts", StartPolicy), ("budget", Budget)):
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"{name} must be a {kind.__name__}(...), got {getattr(self, name)!r}.")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -78,13 +74,18 @@ class Settings:
         return cls(**{**data, "acquisition": acquisition, "starts": starts, "budget": budget})
 
 
-def _is_deviation(value: object) -> bool:
-    return isinstance(value, numbers.Real) and math.isfinite(value) and float(value) >= 0
+def _hyperparameters(maximizer: Any, given: Any) -> dict[str, Any]:
+    """The given hyperparameters as plain numbers, checked by the maximizer that they are for."""
+    if not isinstance(given, Mapping):
+        raise ValueError(f"hyperparameters must be a mapping of names to numbers, got {given!r}.")
+    try:
+        made = make_maximizer(maximizer, **{str(name): value for name, value in given.items()})
+    except KeyError as error:
+        raise ValueError(f"maximizer: {error.args[0]}") from error
+    return {name: made.settings[name] for name in map(str, given)}
 
 
-def whole_number(name: str, value: Any, least: int = 1) -> int:
-    """The value as a Python integer; refuse what is not a whole number from `least` on."""
-    whole = not isinstance(value, bool) and isinstance(value, numbers.Integral)
-    if whole and int(value) >= least:
-        return int(value)
-    raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.")
+def _deviation(noise: Any) -> float:
+    if not 0 <= real(noise) < math.inf:
+        raise ValueError(f"noise must be a standard deviation >= 0 in the units of the objective, got {noise!r}.")
+    return real(noise)

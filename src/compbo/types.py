@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import torch
 
+from compbo.checks import real, whole_number
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -62,12 +64,13 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Refuse budgets that buy nothing."""
-        if self.steps < 1:
-            raise ValueError(f"Budget: steps must be at least 1, got {self.steps}.")
-        if self.seconds is not None and not self.seconds > 0:
-            raise ValueError(f"Budget: seconds must be positive, got {self.seconds}.")
-        if self.memory is not None and self.memory < 1:
-            raise ValueError(f"Budget: memory must be a positive number of bytes, got {self.memory}.")
+        object.__setattr__(self, "steps", whole_number("Budget: steps", self.steps))
+        if self.seconds is not None:
+            if not real(self.seconds) > 0:
+                raise ValueError(f"Budget: seconds must be a positive number, got {self.seconds!r}.")
+            object.__setattr__(self, "seconds", real(self.seconds))
+        if self.memory is not None:
+            object.__setattr__(self, "memory", whole_number("Budget: memory (in bytes)", self.memory))
 
 
 class Status(StrEnum):

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import torch
 
+from compbo.checks import real
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -112,8 +114,9 @@ class UCB(_MaxMean):
 
     def __post_init__(self) -> None:
         """beta is a squared width."""
-        if not (math.isfinite(self.beta) and self.beta >= 0):
-            raise ValueError(f"UCB: beta must be a finite number >= 0, got {self.beta}.")
+        if not 0 <= real(self.beta) < math.inf:
+            raise ValueError(f"UCB: beta must be a finite number >= 0, got {self.beta!r}.")
+        object.__setattr__(self, "beta", real(self.beta))
 
     @property
     def width(self) -> float:
@@ -139,8 +142,9 @@ class PI:
 
     def __post_init__(self) -> None:
         """tau is a temperature."""
-        if not (math.isfinite(self.tau) and self.tau > 0):
-            raise ValueError(f"PI: tau must be a finite number > 0, got {self.tau}.")
+        if not 0 < real(self.tau) < math.inf:
+            raise ValueError(f"PI: tau must be a finite number > 0, got {self.tau!r}.")
+        object.__setattr__(self, "tau", real(self.tau))
 
     def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:
         """(mu + L z - f*) / tau."""
@@ -183,8 +187,9 @@ class LogEI:
 
     def __post_init__(self) -> None:
         """tau is a temperature."""
-        if not (math.isfinite(self.tau) and self.tau > 0):
-            raise ValueError(f"LogEI: tau must be a finite number > 0, got {self.tau}.")
+        if not 0 < real(self.tau) < math.inf:
+            raise ValueError(f"LogEI: tau must be a finite number > 0, got {self.tau!r}.")
+        object.__setattr__(self, "tau", real(self.tau))
 
     def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:
         """tau (softplus(y) + 0.1 / (1 + y^2)), y = (mu + L z - f*) / tau."""

@@ -106,9 +106,9 @@ def get_entry(name: str) -> Entry:
     """The row of that name; a KeyError that lists the near ones if there is none."""
     try:
         return CATALOGUE[name]
-    except KeyError:
+    except (KeyError, TypeError):
         spelled = {known.lower(): known for known in CATALOGUE}
-        near = [spelled[match] for match in difflib.get_close_matches(name.lower(), spelled, n=5, cutoff=0.4)]
+        near = [spelled[match] for match in difflib.get_close_matches(str(name).lower(), spelled, n=5, cutoff=0.4)]
         hint = f"did you mean {', '.join(near)}?" if near else f"choose one of {', '.join(CATALOGUE)}."
         raise KeyError(f"no maximizer is called {name!r}; {hint}") from None
 

@@ -10,9 +10,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from compbo.checks import whole_number
 from compbo.history import COMPLETE, FAIL, RUNNING, Record, last_failure, to_frame
 from compbo.run.executors import BrokenWorkersError, Foreign, InProcess, Workers
-from compbo.settings import whole_number
 from compbo.words import counted
 
 if TYPE_CHECKING:

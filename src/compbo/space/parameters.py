@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,8 +26,11 @@ def plain(value: Any) -> Any:
 
 
 def _as_tuple(items: Any) -> Any:
-    """A tuple of plain scalars; a string, which is rarely meant as a list of letters, is left for `check` to refuse."""
-    if isinstance(items, str) or not hasattr(items, "__iter__"):
+    """A tuple of plain scalars.
+
+    Left for `check` to refuse: a string, rarely meant as a list of letters, and a set, in another order every time.
+    """
+    if isinstance(items, str | Set) or not hasattr(items, "__iter__"):
         return items
     return tuple(plain(item) for item in items)
 
@@ -178,6 +182,8 @@ def check_scalar(value: object) -> None:
         raise ValueError(f"{value!r} is a {type(value).__name__}, not None, a bool, a number or a string")
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value!r} is not finite")
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise ValueError(f"{value!r} is not text that a file can hold: it has half of a surrogate pair")
 
 
 def _enumerate(values: Sequence[Scalar], most: int = 8) -> str:

@@ -131,7 +131,7 @@ def _check_range(parameter: Float | Int) -> None:
     low, high, scale = parameter.low, parameter.high, parameter.scale
     if low > high:
         raise ValueError(f"low {low!r} is above high {high!r}")
-    if scale not in SCALES:
+    if not isinstance(scale, str) or scale not in SCALES:
         raise ValueError(f"unknown scale {scale!r}, use one of {', '.join(SCALES)}")
     if scale == "log" and low <= 0:
         raise ValueError(f"a log scale needs low above 0, got {low!r}")

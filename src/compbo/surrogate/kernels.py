@@ -56,7 +56,7 @@ def get_kernel(name: str) -> Kernel:
     """The kernel of that name."""
     try:
         return KERNELS[name]
-    except KeyError:
+    except (KeyError, TypeError):
         raise ValueError(f"kernel {name!r} is unknown; choose one of {', '.join(KERNELS)}.") from None
 
 

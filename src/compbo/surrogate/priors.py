@@ -98,5 +98,5 @@ def get_priors(name: str, dimensions: int) -> PriorSet:
     """The prior set of that name for inputs of d dimensions."""
     try:
         return PRIOR_SETS[name](dimensions)
-    except KeyError:
+    except (KeyError, TypeError):
         raise ValueError(f"prior set {name!r} is unknown; choose one of {', '.join(PRIOR_SETS)}.") from None

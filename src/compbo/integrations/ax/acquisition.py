@@ -12,10 +12,10 @@ from ax.generators.torch.botorch_modular.acquisition import Acquisition
 from ax.generators.torch.botorch_modular.utils import validate_candidates
 from ax.generators.utils import mk_discrete_choices
 
+from compbo.checks import whole_number
 from compbo.integrations.ax.plans import Plans
 from compbo.integrations.botorch import CandidateGenerator
 from compbo.integrations.botorch.joint import Axis, best_batch
-from compbo.settings import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,8 +11,8 @@ from ax.generation_strategy.generation_strategy import GenerationNode, Generatio
 from ax.generation_strategy.generator_spec import GeneratorSpec
 from ax.generation_strategy.transition_criterion import MinTrials
 
+from compbo.checks import whole_number
 from compbo.integrations.ax.acquisition import CompBOAcquisition, Options
-from compbo.settings import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

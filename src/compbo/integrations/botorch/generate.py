@@ -13,6 +13,7 @@ from botorch.acquisition.monte_carlo import SampleReducingMCAcquisitionFunction
 from botorch.exceptions.warnings import OptimizationWarning
 
 from compbo.acquisition.samples import DEFAULT_K, make_samples
+from compbo.checks import whole_number
 from compbo.integrations.botorch.evaluate import values_on_its_own_sample
 from compbo.integrations.botorch.fast import fast_oracle
 from compbo.integrations.botorch.frame import Framed, make_frame
@@ -20,7 +21,6 @@ from compbo.integrations.botorch.objective import PlainObjective, UtilityObjecti
 from compbo.integrations.botorch.samplers import NoBaseSamples, common_seed, with_fixed_samples
 from compbo.maximizers import CATALOGUE, get_entry, make_maximizer
 from compbo.seeds import stream
-from compbo.settings import whole_number
 from compbo.types import DTYPE, Budget
 
 if TYPE_CHECKING:

@@ -13,13 +13,14 @@ from optuna.search_space import intersection_search_space
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
 
+from compbo.checks import whole_number
 from compbo.integrations.optuna.claims import holds
 from compbo.integrations.optuna.history import CONSTRAINTS, FINAL, PLAN, POINT, History, Reader, publish
 from compbo.integrations.optuna.planning import Decision, decide, first_of_block
 from compbo.optimizer import Optimizer
 from compbo.propose import StartPolicy
 from compbo.seeds import derive_seed
-from compbo.settings import Settings, whole_number
+from compbo.settings import Settings
 from compbo.space import Space
 from compbo.storage.stored_run import ASK
 from compbo.types import Budget
