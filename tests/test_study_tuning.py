@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from compbo.maximizers import CATALOGUE
@@ -216,6 +217,48 @@ def test_a_retried_configuration_is_judged_again(tmp_path: Path) -> None:
     assert found.path.read_text() == expected.path.read_text()
 
 
+@pytest.mark.parametrize("held_out", [False, True])
+def test_a_damaged_cell_of_a_tuning_runs_again(tmp_path: Path, held_out: bool) -> None:
+    store, pool = Store(tmp_path), FakePool()
+    whole = tune_study(GRID[:1], store, maker(pool), configurations=3, held_out=held_out, show=False).path.read_text()
+    lost = store.path(pool.run[1].hash)
+    lost.write_bytes(lost.read_bytes()[:100])
+    again = FakePool()
+    found = tune_study(GRID[:1], store, maker(again), configurations=3, held_out=held_out, show=False)
+    assert again.run == pool.run[1:2]
+    assert found.path.read_text() == whole
+    assert len(store.survey().known) == len(pool.run)
+
+
+def _flipped(path: Path, rng: np.random.Generator) -> None:
+    """Another sign in the history: what is left is JSON more often than not."""
+    text = path.read_text()
+    place = rng.integers(text.index('"history"'), len(text) - 1)
+    path.write_text(text[:place] + str(rng.choice(list('0123456789ax",:'))) + text[place + 1 :])
+
+
+def test_a_damaged_or_misplaced_record_is_worked_out_again(tmp_path: Path, rng: np.random.Generator) -> None:
+    store = Store(tmp_path)
+    whole = tune_study(GRID, store, maker(FakePool()), configurations=2, show=False).path.read_text()
+    first, second = sorted((tmp_path / "tuning").iterdir())
+    records = first.read_text(), second.read_text()
+
+    def again() -> None:
+        assert study_status(store).tuning.problems <= 2
+        (tmp_path / "tuned.json").unlink()
+        pool = FakePool()
+        assert tune_study(GRID, store, maker(pool), configurations=2, show=False).path.read_text() == whole
+        assert pool.run == []
+        assert (first.read_text(), second.read_text()) == records
+
+    for _ in range(10):
+        _flipped(first, rng)
+        again()
+    first.write_text(records[1])
+    second.write_text(records[0])
+    again()
+
+
 def failed_row(one: Cell) -> schema.Row:
     return {**identity(one), "status": "failed", "error": "no", "traceback": "", "seconds": 1.0}
 
@@ -236,8 +279,11 @@ def test_two_settings_that_tuning_makes_one_run_once(tmp_path: Path) -> None:
     assert run_study(cells, store, maker(pool), show=False) == (1, 0, 0)
 
 
-def test_a_damaged_tuned_json_is_named(tmp_path: Path) -> None:
-    (tmp_path / "tuned.json").write_text("{")
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"entries": null}', '{"entries": [1]}', '{"entries": [{"task": "levy-4"}]}']
+)
+def test_a_damaged_tuned_json_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "tuned.json").write_text(text)
     with pytest.raises(ValueError, match=r"tuned\.json is damaged .* run `compbo study tune` again"):
         apply_tuned(GRID, Store(tmp_path))
 

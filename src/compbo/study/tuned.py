@@ -98,19 +98,25 @@ def read_records(store: Store) -> list[Record]:
 def _read(store: Store, path: Path) -> Record | None:
     """What was written down; None if missing or damaged (its configurations are then asked for again)."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data.pop("checksum", None) != _checksum(data):
-            raise ValueError("its checksum is wrong")
-        judges = tuple(Cell.from_dict(cell) for cell in data["judges"])
-        record = Record(Cell.from_dict(data["cell"]), judges, data["configurations"], tuple(data["history"]))
-        if store.folder / record.file != path:
-            raise ValueError(f"it belongs to {record.file}")
+        record = _record(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         log.warning("%s is damaged (%s); its configurations are worked out again from the cells", path, error)
         return None
+    if store.folder / record.file != path:
+        log.warning("%s is not where it belongs and left out; it is %s", path, record.file)
+        return None
     return record
+
+
+def _record(data: dict[str, Any]) -> Record:
+    """The inverse of `Record.to_dict`, with the checksum."""
+    content = {name: value for name, value in data.items() if name != "checksum"}
+    if data["checksum"] != _checksum(content):
+        raise ValueError("its checksum is wrong")
+    judges = tuple(Cell.from_dict(cell) for cell in data["judges"])
+    return Record(Cell.from_dict(data["cell"]), judges, data["configurations"], tuple(data["history"]))
 
 
 def read_record(store: Store, record: Record) -> Record | None:
