@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import psutil
 
@@ -76,7 +77,19 @@ def _leave_processes(point: Mapping[str, Any]) -> float:
 
 
 def _exit(point: Mapping[str, Any]) -> float:
-    sys.exit("enough of this")
+    sys.stderr.write("enough of this\n")
+    os._exit(7)
+
+
+def _reckless(point: Mapping[str, Any]) -> float:
+    """Changes what it was given, ends the interpreter, says what no file can hold, returns an array."""
+    x = float(point["x"])
+    point.clear()  # type: ignore[attr-defined]
+    if x < 0.3:
+        sys.exit("too cold")
+    if x < 0.6:
+        raise OSError("\udcff is the name of the file\nand this is the second line" * 1000)
+    return np.array([x])  # type: ignore[return-value]
 
 
 def _raise(point: Mapping[str, Any]) -> float:
@@ -95,6 +108,7 @@ eater = FunctionTask("eater", SQUARE, _eat)
 killer = FunctionTask("killer", SQUARE, _die)
 breeder = FunctionTask("breeder", SQUARE, _leave_processes)
 leaver = FunctionTask("leaver", SQUARE, _exit)
+reckless = FunctionTask("reckless", SQUARE, _reckless)
 broken = FunctionTask("broken", SQUARE, _raise)
 chatter = FunctionTask("chatter", SQUARE, _noisy_chatter)
 once_repaired = FunctionTask("once-repaired", SQUARE, _once_repaired)

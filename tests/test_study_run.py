@@ -130,7 +130,7 @@ def test_failures_are_recorded_and_never_fatal(tmp_path: Path, pool: LentPool) -
     assert "study_helpers has no 'no_such_task'" in rows[broken]["error"]
     assert "Traceback (most recent call last)" in rows[broken]["traceback"]
     assert store.row(own("chatter").hash)["status"] == "done"
-    assert store.row(own("leaver").hash)["error"].endswith("and no result: SystemExit: enough of this")
+    assert store.row(own("leaver").hash)["error"].endswith("exit code 7 and no result: enough of this")
     nothing = "RuntimeError: none of the 7 evaluations gave a loss; the first, 0: OSError: the furnace is off"
     assert store.row(own("broken").hash)["error"] == nothing
     assert len(study_status(store).failed) == 4

@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import study_helpers
 from compbo.storage.lease import InUseError
 from compbo.study import cell as cells
 from compbo.study import schema
@@ -27,7 +29,8 @@ from compbo.study.counts import PAPER_SYNTHETIC
 from compbo.study.experiment import run_cell
 from compbo.study.status import study_status
 from compbo.study.store import Store, load, points
-from study_helpers import ROOT, cell, compbo_cell, determined, own, wait_for
+from compbo.study.tasks import FunctionTask
+from study_helpers import ROOT, SQUARE, cell, compbo_cell, determined, own, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +93,40 @@ def test_failed_evaluations_are_part_of_the_row(rows: dict[Cell, schema.Row]) ->
     assert [int(error.split(":")[0]) for error in row["evaluation_errors"]] == failed
     assert all("ArithmeticError: left half" in error for error in row["evaluation_errors"])
     assert row["best"][-1] == np.nanmin(row["loss"])
+
+
+def test_a_reckless_task_costs_its_failed_points_only() -> None:
+    row = run_cell(own("reckless", initial=12))
+    assert row["status"] == "done"
+    losses, first = np.array(row["loss"]), points(row)[:, 0]
+    assert np.array_equal(np.isnan(losses), first < 0.6)
+    assert np.array_equal(losses[first >= 0.6], first[first >= 0.6])
+    errors = {int(number): message for number, message in (text.split(": ", 1) for text in row["evaluation_errors"])}
+    assert all(errors[i] == "SystemExit: too cold" for i in np.flatnonzero(first < 0.3))
+    unreadable = [errors[i] for i in np.flatnonzero((first >= 0.3) & (first < 0.6))]
+    assert unreadable == ["OSError: \\udcff is the name of the file"] * len(unreadable)
+    assert len(errors) == np.isnan(losses).sum()
+    assert 0 < len(unreadable) < len(errors)
+    schema.to_bytes(row)
+
+
+def test_a_long_error_is_cut_and_a_noiseless_loss_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def count(params: Mapping[str, Any]) -> float:
+        calls.append(1)
+        if len(calls) > 7:
+            raise ValueError("m" * 10**6)
+        return -float(len(calls))
+
+    task = FunctionTask("counted", SQUARE, count, optimum=-8.0)
+    monkeypatch.setattr(study_helpers, "counted", task, raising=False)
+    row = run_cell(own("counted"))
+    assert (len(calls), row["regret"]) == (7, [5.0, 3.0, 1.0])
+    row = run_cell(own("counted"))
+    assert row["error"].startswith("RuntimeError: none of the 7 evaluations gave a loss; the first, 0: ValueError: mmm")
+    assert len(row["error"]) < 1000
+    assert len(row["traceback"]) < 30_000
 
 
 def test_pandas_reads_the_table_in_two_lines(store: Store, rows: dict[Cell, schema.Row]) -> None:

@@ -66,7 +66,7 @@ def test_wrong_import_paths_are_explained(spec, error, message):
 
 def test_own_losses_must_be_finite():
     task = FunctionTask("log", Space({"x": Float(0, 1)}), lambda p: float("nan"))
-    with pytest.raises(ValueError, match="Task log: the loss is nan"):
+    with pytest.raises(ValueError, match="Task log: the function returned nan"):
         task.evaluate({"x": 0.0})
 
 

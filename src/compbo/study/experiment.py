@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from compbo.evaluation import Outcome, as_outcome, describe
 from compbo.seeds import stream
 from compbo.study import environment, schema
 from compbo.study.methods import Point, Step, make_method
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from compbo.study.tasks import Task
 
 log = logging.getLogger(__name__)
+
+ERROR_KEPT, TRACEBACK_KEPT = 500, 20_000  # characters
 
 
 def initial_design(cell: Cell, task: Task) -> list[Point]:
@@ -68,17 +71,16 @@ class Ledger:
     ) -> float | None:
         """A finite number, or None where it failed (or, if optional, does not exist)."""
         try:
-            found = measure(point)
+            found = measure(dict(point))  # a copy: a task may change what it is given
+        except (Exception, SystemExit) as error:  # a task may raise anything, and all of it is written down
+            outcome = Outcome(None, describe(error))
+        else:
             if found is None and optional:
                 return None
-            value = float(found)  # type: ignore[arg-type]  # whatever a task returns
-        except Exception as error:  # a task may raise anything, and all of it is written down
-            self.errors.append(f"{number}: {type(error).__name__}: {error}")
-            return None
-        if not math.isfinite(value):
-            self.errors.append(f"{number}: the loss was {value}")
-            return None
-        return value
+            outcome = as_outcome(found)
+        if outcome.value is None:
+            self.errors.append(_storable(f"{number}: {outcome.message}", ERROR_KEPT))
+        return outcome.value
 
     def _close_step(self) -> None:
         """The best point so far, what it is truly worth, and on held-out data."""
@@ -94,7 +96,7 @@ class Ledger:
             self.regret.append(self.regret[-1])
             self.generalisation.append(self.generalisation[-1])
             return
-        true = self._attempt(self.task.true_value, point, number, optional=True)
+        true = self._attempt(self.task.true_value, point, number, optional=True) if self.task.noisy else loss
         held_out = self._attempt(self.task.generalisation, point, number, optional=True)
         self.best.append(loss)
         self.regret.append((loss if true is None else true) - floor_of(self.task)[0])
@@ -124,10 +126,14 @@ class Ledger:
 
     def _true_losses(self) -> list[float] | None:
         """The losses without noise, if they differ from the ones observed and are known."""
-        if not self.task.noisy or self.task.true_value(self.points[0]) is None:
+        if not self.task.noisy:
             return None
-        values = [self.task.true_value(point) for point in self.points]
-        return [math.nan if value is None else value for value in values]
+        values = [
+            None if loss is None else self._attempt(self.task.true_value, point, number, optional=True)
+            for number, (point, loss) in enumerate(zip(self.points, self.losses, strict=True))
+        ]
+        known = any(value is not None for value in values)
+        return [math.nan if value is None else value for value in values] if known else None
 
 
 def floor_of(task: Task) -> tuple[float, str]:
@@ -146,7 +152,7 @@ def run_cell(cell: Cell) -> schema.Row:
         outcome = {"status": schema.DONE, "error": "", "traceback": "", **_experiment(cell)}
     except Exception as error:  # never fatal to a study: it is what the row says
         log.warning("cell %s (%s) failed: %s", cell.hash, cell.name, error)
-        outcome = failure(f"{type(error).__name__}: {error}", tracebacks.format_exc())
+        outcome = failure(describe(error), tracebacks.format_exc())
     return {
         **identity(cell),
         **outcome,
@@ -208,7 +214,14 @@ def identity(cell: Cell) -> schema.Row:
 
 def failure(error: str, traceback: str) -> schema.Row:
     """The columns of a cell that did not come to its end."""
-    return {"status": schema.FAILED, "error": error, "traceback": traceback}
+    words = {"error": _storable(error, ERROR_KEPT), "traceback": _storable(traceback, TRACEBACK_KEPT)}
+    return {"status": schema.FAILED, **words}
+
+
+def _storable(text: str, most: int) -> str:
+    """Text that can be written as UTF-8, and is not longer than a person reads: of more, the beginning and the end."""
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
 
 
 def circumstances(started: datetime, seconds: float) -> schema.Row:

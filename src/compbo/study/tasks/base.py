@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from compbo.evaluation import as_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -78,9 +79,9 @@ class FunctionTask:
 
     def evaluate(self, params: Mapping[str, Any]) -> float:
         """The function's value, which must be a finite number."""
-        value = float(self.function(params))
-        if not math.isfinite(value):
-            raise ValueError(f"Task {self.name}: the loss is {value}, not a finite number.")
+        value, reason = as_outcome(self.function(params))
+        if value is None:
+            raise ValueError(f"Task {self.name}: the function {reason}.")
         return value
 
     def true_value(self, params: Mapping[str, Any]) -> float | None:
