@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -78,7 +79,9 @@ def test_everything_that_determines_a_cell_is_in_the_hash() -> None:
     assert one.with_hyperparameters({}).hash == one.hash  # the defaults, written out
 
 
-@pytest.mark.parametrize(("name", "value"), [("seed", -1), ("batch", 0), ("steps", 1.5), ("initial", True)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("seed", -1), ("batch", 0), ("steps", 1.5), ("initial", True), ("seed", 2**63)]
+)
 def test_a_cell_of_nothing_is_refused(name: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"Cell: {name} must be a whole number"):
         cell(**{name: value})
@@ -217,6 +220,11 @@ def test_noise_of_the_surrogate_follows_the_task() -> None:
         (('functions = ["levy"]\ndimensions = [3, 5]', 'tasks = ["levy-3"]'), "among `tasks` write levy-16-shifted"),
         (("parameters.CAdam", "parameters.CAdamm"), "hyperparameters: no optimiser 'CAdamm'; did you mean CAdam"),
         (("CAdam.lr = 0.5", "CAdam.lrr = 0.5"), "CAdam has no hyperparameter 'lrr'"),
+        (('"2d"', '"²d"'), "initial must be a whole number or points per dimension"),
+        (
+            ("restarts = 3", "restarts = 3, around_incumbents = true"),
+            "around_incumbents must be a share such as 0.5, got True",
+        ),
         (('"2d"', "2.5"), "initial must be a whole number or points per dimension"),
         (("[[block]]", "[block]"), "no [[block]]; write at least one, in double brackets"),
         (("seeds = [0, 7]", 'priors = "papper"'), "prior set 'papper' is unknown"),
@@ -229,6 +237,15 @@ def test_a_bad_grid_is_refused_in_words(change: tuple[str, str], message: str) -
     with pytest.raises(ValueError, match="Grid") as caught:
         parse_grid("mine", TOML.replace(*change)).cells()
     assert message in str(caught.value)
+
+
+def test_a_grid_file_with_a_mark_or_in_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + TOML.replace("\n", "\r\n").encode())
+    assert load_grid(str(path)) == parse_grid("mine", TOML)
+    path.write_bytes(TOML.encode("utf-16"))
+    with pytest.raises(ValueError, match=r"mine\.toml: not a text file in UTF-8"):
+        load_grid(str(path))
 
 
 def test_a_grid_that_does_not_exist() -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1  # of the cell; to be raised when the same cell would mean another computation
 HASH_LENGTH = 32  # hexadecimal digits
+LARGEST = 2**63 - 1  # what a column of whole numbers holds
 
 Scalar = float | int | bool | str
 Options = tuple[tuple[str, Scalar], ...]  # sorted pairs: a mapping that can be hashed
@@ -37,9 +38,11 @@ def options(mapping: Mapping[str, Any]) -> Options:
 
 
 def check_whole(what: str, value: object, least: int) -> None:
-    """ValueError unless the value is a whole number that is large enough."""
+    """ValueError unless the value is a whole number that is large enough, and can be stored."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{what} must be a whole number >= {least}, got {value!r}.")
+    if value > LARGEST:
+        raise ValueError(f"{what} must be a whole number below 2^63, got {value}.")
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def initial_points(rule: int | str, dimension: int) -> int:
     """A number of points, or so many per dimension ("2d")."""
     if isinstance(rule, int):
         return rule
-    if isinstance(rule, str) and rule.endswith("d") and rule[:-1].isdigit():
+    if isinstance(rule, str) and rule.endswith("d") and rule[:-1].isdecimal():
         return int(rule[:-1]) * dimension
     raise ValueError(f'Grid: initial must be a whole number or points per dimension such as "2d", got {rule!r}.')
 

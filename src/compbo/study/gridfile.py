@@ -42,7 +42,11 @@ def load_grid(preset_or_file: str) -> Grid:
     path = Path(preset_or_file)
     if not path.is_file():
         raise ValueError(f"Grid: {preset_or_file!r} is neither a preset ({', '.join(preset_names())}) nor a TOML file.")
-    return parse_grid(path.stem, path.read_text(encoding="utf-8"))
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
+    except UnicodeDecodeError as error:
+        raise ValueError(f"Grid {path}: not a text file in UTF-8 ({error}); save it as such.") from error
+    return parse_grid(path.stem, text)
 
 
 def parse_grid(name: str, text: str) -> Grid:
@@ -129,7 +133,7 @@ def _acquisition(name: str) -> str:
 def _inner(table: dict[str, Any]) -> Inner:
     _check_keys("inner", table, {field.name for field in fields(Inner)})
     share = table.get("around_incumbents")
-    return Inner(**{**table, "around_incumbents": float(share)} if isinstance(share, int) else table)
+    return Inner(**{**table, "around_incumbents": float(share)} if type(share) is int else table)
 
 
 def _hyperparameters(table: dict[str, Any]) -> dict[str, dict[str, Any]]:
