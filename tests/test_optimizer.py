@@ -457,7 +457,7 @@ def test_more_dimensions_than_a_sobol_sequence_has() -> None:
         (lambda: Budget(seconds="a"), "seconds must be a positive number"),  # type: ignore[arg-type]
         (lambda: Budget(memory=0), "memory .* must be a whole number"),
         (lambda: StartPolicy(restarts=1.5), "restarts must be a whole number"),  # type: ignore[arg-type]
-        (lambda: StartPolicy(eta="a"), "eta must be a number"),  # type: ignore[arg-type]
+        (lambda: StartPolicy(eta="a"), "eta must be positive"),  # type: ignore[arg-type]
         (lambda: UCB(beta="a"), "beta must be a finite number"),  # type: ignore[arg-type]
     ],
 )

@@ -50,20 +50,18 @@ class StartPolicy:
 
     def __post_init__(self) -> None:
         """Refuse what cannot start anything."""
-        for name in ("raw_batches", "restarts"):
-            object.__setattr__(self, name, whole_number(f"StartPolicy: {name}", getattr(self, name)))
-        for name in ("around_incumbents", "eta"):
-            object.__setattr__(self, name, real(given := getattr(self, name)))
-            if math.isnan(getattr(self, name)):
-                raise ValueError(f"StartPolicy: {name} must be a number, got {given!r}.")
-        if self.restarts > self.raw_batches:
+        for name, least in (("raw_batches", 1), ("restarts", 0)):
+            object.__setattr__(self, name, whole_number(f"StartPolicy: {name}", getattr(self, name), least))
+        if not 1 <= self.restarts <= self.raw_batches:
             raise ValueError(
                 f"StartPolicy: restarts must be between 1 and raw_batches ({self.raw_batches}), got {self.restarts}."
             )
-        if not 0.0 <= self.around_incumbents <= 1.0:
-            raise ValueError(f"StartPolicy: around_incumbents is a share in [0, 1], got {self.around_incumbents}.")
-        if not 0 < self.eta < math.inf:
-            raise ValueError(f"StartPolicy: eta must be positive and finite, got {self.eta}.")
+        if not 0.0 <= real(self.around_incumbents) <= 1.0:
+            raise ValueError(f"StartPolicy: around_incumbents is a share in [0, 1], got {self.around_incumbents!r}.")
+        if not 0 < real(self.eta) < math.inf:
+            raise ValueError(f"StartPolicy: eta must be positive and finite, got {self.eta!r}.")
+        for name in ("around_incumbents", "eta"):
+            object.__setattr__(self, name, real(getattr(self, name)))
 
 
 class Verdict(StrEnum):
