@@ -173,6 +173,23 @@ def test_what_is_a_number_can_be_told(value: Any) -> None:
         optimizer.tell({"x": 0.0, "y": 0.0}, np.ones(2))  # type: ignore[arg-type]
 
 
+class Broken(Exception):
+    """What users' objects may do when they are looked at."""
+
+    def _raise(self) -> Any:
+        raise KeyError("broken")
+
+    __str__ = __repr__ = __float__ = _raise
+
+
+def test_objects_that_raise_when_they_are_looked_at_are_failures() -> None:
+    def raises(p: dict[str, Any]) -> float:
+        raise Broken
+
+    for objective, message in ((raises, "Broken: (KeyError while"), (lambda p: Broken(), "of type Broken, not a num")):
+        assert message in compbo.minimize(objective, PLANE, evaluations=1).records[0].message
+
+
 def test_an_exit_of_the_objective_is_a_failure() -> None:
     def leaves(p: dict[str, Any]) -> float:
         raise SystemExit("gone")

@@ -51,7 +51,7 @@ def as_outcome(value: Any) -> Outcome:
         return Outcome(None, f"returned {_short(value)}, not a number")
     try:
         number = float(value) + 0.0  # no -0.0: databases do not keep its sign
-    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+    except Exception as error:  # recorded: the returned object is the user's, and so is what its __float__ raises
         return Outcome(None, f"returned {_short(value)}, not a number ({describe(error)})")
     return Outcome(number) if math.isfinite(number) else Outcome(None, f"returned {number}")
 
@@ -62,19 +62,27 @@ def one_element(value: Any) -> Any:
         return value
     try:
         return value.item()
-    except (ValueError, RuntimeError) as error:  # NumPy's and PyTorch's ways to say that there is not one element
+    except Exception as error:  # of every library its own: there is not one element
         raise ValueError(f"{type(value).__name__} of shape {tuple(value.shape)}, not one number") from error
 
 
 def describe(error: BaseException) -> str:
     """Type and first line of an exception."""
-    lines = str(error).strip().splitlines()
+    lines = _text(str, error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def _short(value: Any) -> str:
-    text = "None" if value is None else f"{value!r} of type {type(value).__name__}"
+    text = "None" if value is None else f"{_text(repr, value)} of type {type(value).__name__}"
     return text if len(text) <= 120 else f"a value of type {type(value).__name__}"
+
+
+def _text(render: Callable[[Any], str], value: Any) -> str:
+    """str or repr of something of the user's, which may raise in turn: then the reason why there is none."""
+    try:
+        return render(value)
+    except Exception as error:
+        return f"({type(error).__name__} while its text was made)"
 
 
 # In a worker process ------------------------------------------------------------------------------------------------
