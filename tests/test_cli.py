@@ -231,12 +231,26 @@ def test_what_a_program_says(code: str, value: float | None, message: str) -> No
     assert outcome(f"{PYTHON} -c {shlex.quote(code)} {{a}}") == (value, message)
 
 
-def test_a_program_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
+def test_any_name_of_a_parameter_can_stand_in_a_command() -> None:
+    names = ["model.lr", "0", "a[b]", "x y"]
+    command = Command("echo {model.lr} {0}{{}} '' '{a[b]}={x y}'", names)
+    assert command.arguments(dict(zip(names, [0.5, 1, "{0}", True], strict=True))) == [
+        "echo",
+        "0.5",
+        "1{}",
+        "",
+        "{0}=True",
+    ]
+    assert command.unused == []
+
+
+@pytest.mark.parametrize("then", ["time.sleep(600)", "print(1)"])  # the second leaves its child alone with the pipe
+def test_a_program_that_takes_too_long_is_ended_with_its_children(then: str, tmp_path: Path) -> None:
     marker = tmp_path / "pid"
     code = (
         "import subprocess, sys, time, pathlib; "
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); "
-        f"pathlib.Path({str(marker)!r}).write_text(str(child.pid)); time.sleep(600)"
+        f"pathlib.Path({str(marker)!r}).write_text(str(child.pid)); {then}"
     )
     result = outcome(f"{PYTHON} -c {shlex.quote(code)} {{a}}", timeout=3.0)
     assert result == (None, "stopped: not finished after 3 s")

@@ -30,8 +30,8 @@ class Command:
     def __init__(self, template: str, names: Iterable[str], timeout: float | None = None) -> None:
         """names: of the parameters; each placeholder must be one of them."""
         try:
-            self._arguments = shlex.split(template)
-            used = {name for argument in self._arguments for name in _placeholders(argument)}
+            self._arguments = [_pieces(argument) for argument in shlex.split(template)]
+            used = [name for pieces in self._arguments for _, name in pieces if name is not None]
         except ValueError as error:
             raise ValueError(f"--command {template!r} cannot be read: {error}.") from error
         if not self._arguments:
@@ -47,8 +47,9 @@ class Command:
             raise ValueError(
                 f"--command has no placeholder: the program would never see a parameter, use e.g. {example}."
             )
-        if "{" not in self._arguments[0] and shutil.which(self._arguments[0]) is None:
-            raise ValueError(f"--command: there is no program {self._arguments[0]!r}.")
+        program = "".join(text for text, _ in self._arguments[0])
+        if all(name is None for _, name in self._arguments[0]) and shutil.which(program) is None:
+            raise ValueError(f"--command: there is no program {program!r}.")
         self.unused = [name for name in known if name not in used]
         self._timeout = timeout
         self._lock = threading.Lock()
@@ -57,7 +58,10 @@ class Command:
 
     def arguments(self, params: dict[str, Any]) -> list[str]:
         """The program and its arguments for a point; floats are written so that they read back exactly."""
-        return [argument.format_map(params) for argument in self._arguments]
+        return [
+            "".join(text if name is None else f"{text}{params[name]}" for text, name in pieces)
+            for pieces in self._arguments
+        ]
 
     def __call__(self, params: dict[str, Any]) -> Outcome:
         """Run the program; its last line on standard output that is a number is the value."""
@@ -78,9 +82,12 @@ class Command:
         try:
             output, errors = process.communicate(timeout=self._timeout)
         except subprocess.TimeoutExpired:
-            return Outcome(None, f"stopped: not finished after {self._timeout:g} s")
-        finally:
             _end(process)
+            return Outcome(None, f"stopped: not finished after {self._timeout:g} s")
+        except BaseException:
+            _end(process)
+            raise
+        finally:
             with self._lock:
                 self._running.discard(process)
         if process.returncode != 0:
@@ -95,24 +102,28 @@ class Command:
                 _kill(process)
 
 
-def _placeholders(argument: str) -> list[str]:
-    found = []
-    for _, name, spec, conversion in string.Formatter().parse(argument):
-        if name is None:
-            continue
-        if not name:
+def _pieces(argument: str) -> list[tuple[str, str | None]]:
+    """Plain texts, each with the parameter whose value follows it; any name will do, {model.lr} and {0} too."""
+    pieces: list[tuple[str, str | None]] = []
+    for text, name, spec, conversion in string.Formatter().parse(argument):
+        if name is not None and not name:
             raise ValueError("{} is empty, name the parameter as in {lr}; {{ and }} are plain braces")
-        found.append(name)
         if spec or conversion:
             raise ValueError(f"{{{name}...}} has a format; only the plain {{{name}}} is possible")
-    return found
+        pieces.append((text, name))
+    return pieces
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Leave nothing running, and no pipe open."""
-    if process.poll() is None:
-        _kill(process)
-        process.communicate()
+    """Leave nothing running of its group, even if the program itself has ended, and no pipe open.
+
+    Not read to the end: whoever left the group may hold the other side.
+    """
+    _kill(process)
+    process.wait()
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
