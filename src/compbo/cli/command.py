@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LONGEST = 200  # characters of a message
+PATIENCE = 5.0  # seconds for killed processes to be gone
 
 
 class Command:
@@ -115,12 +116,10 @@ def _pieces(argument: str) -> list[tuple[str, str | None]]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Leave nothing running of its group, even if the program itself has ended, and no pipe open.
-
-    Not read to the end: whoever left the group may hold the other side.
-    """
+    """Leave nothing running of its group, even if the program itself has ended, and no pipe open."""
     _kill(process)
-    process.wait()
+    with contextlib.suppress(subprocess.TimeoutExpired):  # whoever left the group may hold the pipes for ever
+        process.communicate(timeout=PATIENCE)
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
