@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import signal
 import subprocess
@@ -258,6 +260,32 @@ def test_progress_without_a_terminal_is_a_line_now_and_then(
     assert capsys.readouterr().err.split("  ")[1] == "2 of 10 cells, left: 2 min, 1 failed\n"
     progress.show([cell(seed=1)], 8, 2)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("show", [None, True])
+def test_a_study_survives_its_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, show: bool | None) -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.EIO, "Input/output error")
+
+    class Here:
+        slots = window = 1
+
+        def submit(self, one: Cell) -> None:
+            self.cell = one
+
+        def wait(self, seconds: float) -> Finished | None:
+            monkeypatch.setattr(sys, "stderr", Closed())
+            return Finished(self.cell, schema.to_bytes(run_cell(self.cell)))
+
+        def close(self) -> None:
+            closed.append(1)
+
+    closed: list[int] = []
+    monkeypatch.setattr("compbo.study.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("rich.progress.Progress.start", lambda self: None)  # it would draw in a thread
+    assert run_study([cell(), cell(seed=1)], Store(tmp_path), Here, show=show) == (2, 0, 0)
+    assert closed == [1]
 
 
 def test_what_a_dask_worker_imports_is_light() -> None:

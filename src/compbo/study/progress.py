@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from compbo.study import schema
@@ -48,12 +49,16 @@ class Progress:
             seconds *= left / len(known)  # those to come are taken to be like those known
         remaining = "no worker yet" if slots == 0 else in_words(None if seconds is None else seconds / slots)
         failed = f", {self._failed} failed" if self._failed else ""
-        self._screen.show(self._done, self._done + left, f"left: {remaining}{failed}")
+        try:
+            self._screen.show(self._done, self._done + left, f"left: {remaining}{failed}")
+        except OSError:  # the terminal is closed: nobody looks, and the study goes on
+            self._screen = None
 
     def close(self) -> None:
         """Leave the last state on the screen."""
         if self._screen is not None:
-            self._screen.close()
+            with suppress(OSError):
+                self._screen.close()
 
 
 class _Bar:
