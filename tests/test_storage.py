@@ -104,6 +104,23 @@ def test_a_batch_that_was_being_stored_is_completed(
     )
 
 
+@pytest.mark.parametrize("glued", [b"", b'{"op_code":2,"worker_id":"x"}\n'])  # written after the disk was full
+def test_a_journal_whose_last_entry_is_unfinished_goes_on(
+    glued: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal = tmp_path / "run.log"
+    options: dict[str, Any] = {"maximizer": "RS", **CHEAP}
+    compbo.minimize(bowl, PLANE, storage=journal, evaluations=3, **options)
+    torn = journal.read_bytes() + b'{"op_code":6,"wor' + glued
+    journal.write_bytes(torn)
+    assert len(load_records(journal)) == 3
+    assert journal.read_bytes() == torn  # reading changes nothing
+    resumed = compbo.minimize(bowl, PLANE, storage=journal, evaluations=6, **options)
+    assert "was not written to its end" in caplog.text
+    assert resumed.history.equals(compbo.minimize(bowl, PLANE, evaluations=6, **options).history)
+    assert len(load_records(journal)) == 6
+
+
 def test_a_smaller_budget_evaluates_nothing_more(journal: Path) -> None:
     compbo.minimize(bowl, PLANE, storage=journal, evaluations=6, **CHEAP)
     fewer = compbo.minimize(lambda p: pytest.fail("evaluated"), PLANE, storage=journal, evaluations=4, **CHEAP)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sqlite3
 from contextlib import closing, contextmanager
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 JOURNALS = (".log", ".journal", ".jsonl")  # suffixes of a new file that is to be a journal, not SQLite
 OPTUNA_TABLES = {"studies", "trials", "version_info"}  # some that every Optuna database has
 SQLITE = b"SQLite format 3"  # how such a file begins
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -48,7 +51,7 @@ def connect(storage: str | os.PathLike[str] | BaseStorage | None, *, existing: b
         _check_file(text, path, existing)
     if "://" in text:
         return _database(text)
-    return _file(Path(text))
+    return _file(Path(text), mend=not existing)
 
 
 def _check_file(text: str, path: Path, existing: bool) -> None:
@@ -96,14 +99,53 @@ def _is_journal(path: Path) -> bool:
     return isinstance(entry, dict) and "op_code" in entry
 
 
-def _file(path: Path) -> BaseStorage:
-    """SQLite or a journal: what the file is, or for a new one what its suffix says."""
+def _cut_unfinished_entry(path: Path) -> None:
+    """Take away what a full disk or a power cut left of a last entry: the next one would be glued to it, and lost."""
+    from optuna.storages.journal import JournalFileSymlinkLock
+
+    if _whole_bytes(path) == path.stat().st_size:
+        return
+    lock = JournalFileSymlinkLock(str(path))  # another process may be writing just now
+    lock.acquire()
+    try:
+        whole = _whole_bytes(path)
+        if whole < path.stat().st_size:
+            log.warning("The last entry of %s was not written to its end, and is left out.", path)
+            os.truncate(path, whole)
+    finally:
+        lock.release()
+
+
+def _whole_bytes(path: Path) -> int:
+    """Length of a journal up to the end of its last readable line."""
+    content = path.read_bytes()
+    end = len(content)
+    while end > 0:
+        begin = content.rfind(b"\n", 0, end - 1) + 1
+        if _is_line_of_json(content[begin:end]):
+            break
+        end = begin
+    return end
+
+
+def _is_line_of_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return line.endswith(b"\n")
+
+
+def _file(path: Path, *, mend: bool) -> BaseStorage:
+    """SQLite or a journal: what the file is, or for a new one what its suffix says. mend: it will be written to."""
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend
     from sqlalchemy import URL
 
     head = _head(path)
     if (not head and path.suffix.lower() in JOURNALS) or (head.startswith(b"{") and _is_journal(path)):
+        if mend and head:
+            _cut_unfinished_entry(path)
         return JournalStorage(JournalFileBackend(str(path)))
     if head and not head.startswith(SQLITE):
         raise ValueError(f"{path} is neither an SQLite database nor an Optuna journal: name another file.")
