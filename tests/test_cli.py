@@ -492,6 +492,22 @@ def test_an_interrupted_run_is_saved_and_says_how_to_resume(name: str, storage: 
     assert {r.state for r in load_records(place)} == {"COMPLETE"}
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_that_python_drops_during_an_import_is_not_lost(name: str, folder: Path) -> None:
+    Path("early.py").write_text(
+        "import os, signal, weakref\n"
+        "class Lock: pass\n"
+        "lock = Lock()\n"
+        f"r = weakref.ref(lock, lambda _: [os.kill(os.getpid(), signal.{name}), *range(9)])\n"  # as importlib has them
+        "del lock\n"
+        "def f(p): return 1.0\n"
+    )
+    words = ["optimize", "early.py:f", "--space", "space.toml", "-n", "2", "--storage", "run.db"]
+    stopped = subprocess.run([*COMPBO, *words], capture_output=True, text=True, check=False, timeout=300)
+    assert (stopped.returncode, stopped.stdout, stopped.stderr) == (130, "", "Interrupted.\n")
+    assert not Path("run.db").exists()
+
+
 def test_ctrl_c_ends_the_programs_that_run(folder: Path) -> None:
     Path("slow.py").write_text("import os, time\nopen(f'pid{os.getpid()}', 'w').close()\ntime.sleep(600)\n")
     words = ["optimize", "--command", f"{PYTHON} slow.py {{depth}} {{lr}}", "--space", "space.toml", "-n", "4"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compbo import __version__
-from compbo.cli.console import Commands, out, readable, say
+from compbo.cli.console import Commands, interrupts_end_at_once, out, readable, say
 from compbo.files import check_target
 from compbo.words import counted
 
@@ -141,7 +141,8 @@ def optimize(
 
     [dim]compbo optimize --command "python train.py --lr {lr}" --space space.toml -n 128[/]
     """
-    from compbo.cli.optimize import Request, carry_out
+    with interrupts_end_at_once():
+        from compbo.cli.optimize import Request, carry_out
 
     settings: dict[str, Any] = {"seed": seed, "acquisition": acquisition, "maximizer": maximizer, "noise": noise}
     request = Request(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
+import signal
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +61,28 @@ def _usage_errors() -> Iterator[None]:
         text: str = error.format_message()  # type: ignore[attr-defined]
         say(f"[bold red]Error:[/] {escape(text.rstrip('.'))} (see {command} --help).")
         raise typer.Exit(BAD_INPUT) from None
+
+
+@contextmanager
+def interrupts_end_at_once() -> Iterator[None]:
+    """While modules are imported, before anything is evaluated, Ctrl-C and SIGTERM end the process as it stands.
+
+    An exception would be dropped by Python's import system, or crash a library that is half loaded.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, _end_at_once) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end_at_once(_signal: int, _frame: object) -> None:
+    os.write(2, b"Interrupted.\n")
+    os._exit(INTERRUPTED)
 
 
 class CommandError(Exception):

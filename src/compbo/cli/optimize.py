@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.cli.command import Command
-from compbo.cli.console import INTERRUPTED, RUN_FAILED, CommandError, say, show_result
+from compbo.cli.console import INTERRUPTED, RUN_FAILED, CommandError, interrupts_end_at_once, say, show_result
 from compbo.cli.objective import load_objective
 from compbo.files import check_target
 from compbo.history import last_failure
@@ -54,7 +54,8 @@ class Request:
 
 def carry_out(request: Request) -> None:
     """Check everything, run, show the result; an interrupted or failed run ends with the command that resumes it."""
-    from optuna.storages import InMemoryStorage
+    with interrupts_end_at_once():
+        from optuna.storages import InMemoryStorage
 
     space, evaluations = _required(request)
     _check_options(request)
@@ -145,7 +146,9 @@ def _evaluation(request: Request, space: Space) -> Iterator[tuple[Any, dict[str,
     if request.command is None:
         workers = 1 if request.workers is None and request.timeout is not None else request.workers
         how = {"batch_size": request.batch, "workers": workers, "timeout": request.timeout}
-        yield load_objective(request.objective or ""), how
+        with interrupts_end_at_once():
+            objective = load_objective(request.objective or "")
+        yield objective, how
         return
     command = Command(request.command, space.names, request.timeout)
     if command.unused:
