@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from compbo.cli import app
 from compbo.study import schema
 from compbo.study.experiment import identity, run_cell
 from compbo.study.gridfile import load_grid
+from compbo.study.options import Place
 from compbo.study.store import Store
 from study_helpers import cell
 
@@ -79,6 +81,10 @@ def test_bad_input_is_one_line_and_exit_code_2(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
     assert message in flat(command(*arguments, code=2).output)
+
+
+def test_no_limit_may_be_written_as_infinity() -> None:
+    assert Place(time_limit=math.inf, memory_limit=math.inf).pool_maker()
 
 
 def test_status_and_retry_of_a_folder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -136,6 +136,7 @@ def test_pandas_reads_the_table_in_two_lines(store: Store, rows: dict[Cell, sche
     assert list(loaded.columns) == ["cell", "best"]
     assert len(loaded) == len(rows)
     assert load(store.folder, cells=[cell(), cell(seed=99)])["cell"].tolist() == [cell().hash]
+    assert load(store.folder, cells=[]).empty
     assert load(store.folder / "nothing").empty
 
 

@@ -105,7 +105,7 @@ class Place:
         from compbo.study.pools import DaskPool, LocalPool, check_address
         from compbo.study.worker import Limits
 
-        memory = None if self.memory_limit is None else int(self.memory_limit * 2**30)
+        memory = None if self.memory_limit is None else int(min(self.memory_limit * 2**30, 2**63))  # inf: no limit
         limits = Limits(self.threads, self.time_limit, memory)
         if self.dask is None:
             return lambda: LocalPool(self.workers or 1, limits)

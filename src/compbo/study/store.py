@@ -264,11 +264,12 @@ def load(
     import pandas as pd
 
     folder = Path(results) / "cells"
-    if not folder.is_dir() or not any(folder.rglob("*.parquet")):
+    hashes = None if cells is None else {cell.hash for cell in cells}
+    if hashes == set() or not any(folder.rglob("*.parquet")):
         return pd.DataFrame(columns=list(columns or schema.NAMES))
     order = ["task", "dimension", "acquisition", "optimiser", "hyperparameters", "seed", "cell"]
     wanted = None if columns is None else list(dict.fromkeys([*columns, *order]))
-    keep = None if cells is None else [("cell", "in", {cell.hash for cell in cells})]
+    keep = None if hashes is None else [("cell", "in", hashes)]
     table = pd.read_parquet(folder, columns=wanted, filters=keep).sort_values(order, ignore_index=True)
     return table if columns is None else table[list(columns)]
 
