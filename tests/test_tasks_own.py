@@ -9,7 +9,7 @@ import sklearn.model_selection
 import sklearn.neighbors  # noqa: F401 - the first import moves Python's global generator, which no test may do
 
 from compbo.space import Float, Space
-from compbo.study.tasks import FunctionTask, get_task, reference, require_reference, stored
+from compbo.study.tasks import FunctionTask, get_task, list_tasks, reference, require_reference, stored
 from compbo.study.tasks.stored import COUNTS, expected_best, read_table, summarise
 
 MODULE = """
@@ -130,8 +130,11 @@ def test_tables_are_checked_and_missing_references_are_explained(tmp_path, monke
         require_reference("rf-boston-mse")
 
 
-def test_shipped_references_are_consistent():
-    for name, row in read_table(stored.table_path()).items():
+def test_every_tuning_task_has_a_consistent_reference():
+    table = read_table(stored.table_path())
+    assert list(table) == sorted(list_tasks("tuning"))
+    for name, row in table.items():
         assert get_task(name).reference == row.best
+        assert row.evaluations + row.failures >= 200
         assert row.evaluations >= COUNTS[len(row.curve) - 1]
         assert all(a >= b >= row.best for a, b in itertools.pairwise(row.curve))
