@@ -356,3 +356,14 @@ def test_paper_is_light_and_the_charts_fit_on_it(plain_page: Visit) -> None:
     check_colours(page, DARK)
     page.emulate_media(color_scheme="light")
     check_colours(page, LIGHT)
+
+
+def test_the_buttons_of_the_charts_share_nothing_and_cover_nothing(hostile_page: Visit) -> None:
+    buttons = hostile_page.page.locator(".modebar-btn")
+    titles = {buttons.nth(i).get_attribute("data-title") for i in range(buttons.count())}
+    assert "Download plot as a PNG" in titles
+    assert not any("share" in str(title).lower() or "cloud" in str(title).lower() for title in titles)
+    behind = hostile_page.page.locator(".modebar-group").evaluate_all(
+        "groups => groups.map((one) => getComputedStyle(one).backgroundColor)"
+    )
+    assert set(behind) == {"rgba(0, 0, 0, 0)"}

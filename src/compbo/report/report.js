@@ -15,7 +15,7 @@
   // Charts: figures name their colours by tokens, and only fields that hold colours are looked at.
   const COLOURS = new Set([
     "color", "bgcolor", "bordercolor", "fillcolor", "gridcolor", "linecolor", "tickcolor", "colorscale",
-    "paper_bgcolor", "plot_bgcolor",
+    "paper_bgcolor", "plot_bgcolor", "activecolor",
   ]);
   const painted = (node, palette) => {
     if (Array.isArray(node)) return node.map((item) => painted(item, palette));
@@ -34,6 +34,7 @@
     const touch = matchMedia("(pointer: coarse)").matches;
     const config = {
       displaylogo: false, typesetMath: false, doubleClick: "reset",
+      showSendToCloud: false, // nothing leaves this page
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
     };
     if (touch) config.displayModeBar = false;

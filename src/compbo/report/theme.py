@@ -98,5 +98,6 @@ TEMPLATE: dict[str, Any] = {
         },
         "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
         "hovermode": "closest",
+        "modebar": {"bgcolor": "$none", "color": "$grey", "activecolor": "$ink"},
     }
 }
