@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from typer.testing import CliRunner
 
@@ -25,6 +26,7 @@ from compbo.cli.command import Command
 from compbo.cli.objective import load_objective
 from compbo.evaluation import call
 from compbo.storage import load_optimizer, load_records
+from study_helpers import wait_for
 
 COMPBO = [sys.executable, "-c", "from compbo.cli import main; main()"]
 PYTHON = shlex.quote(sys.executable)
@@ -254,8 +256,14 @@ def test_a_program_that_takes_too_long_is_ended_with_its_children(then: str, tmp
     )
     result = outcome(f"{PYTHON} -c {shlex.quote(code)} {{a}}", timeout=3.0)
     assert result == (None, "stopped: not finished after 3 s")
-    child = Path(f"/proc/{marker.read_text()}/stat")
-    assert not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z"
+    wait_for(lambda: not _alive(int(marker.read_text())), "the child to be gone")
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.NoSuchProcess:
+        return False
 
 
 @pytest.mark.parametrize(
