@@ -249,6 +249,25 @@ def test_a_damaged_file_is_named_set_aside_and_due_again(
     assert str(aside) in caplog.text
 
 
+def test_what_is_set_aside_replaces_nothing(store: Store) -> None:
+    first, second = store.cells / "notes.txt", store.cells / "ab" / "notes.txt"
+    second.parent.mkdir(exist_ok=True)
+    first.write_text("one")
+    second.write_text("two")
+    with store.writing():
+        pass
+    (store.folder / "quarantine" / "000-notes.txt").unlink()
+    first.write_text("three")
+    with store.writing():
+        pass
+    first.write_text("four")
+    with store.writing():
+        pass
+    kept = {path.read_text() for path in (store.folder / "quarantine").iterdir()}
+    assert {"three", "four"} < kept
+    assert len(kept) == 3
+
+
 def test_a_file_under_a_wrong_name_is_set_aside(store: Store) -> None:
     one, other = cell(), cell(seed=5)
     store.path(other.hash).parent.mkdir(exist_ok=True)

@@ -13,6 +13,7 @@ its cell, whose hash is its name, so that a damaged or misplaced one is told fro
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import logging
 import os
@@ -168,8 +169,8 @@ class Store:
     def _set_aside(self, path: Path, reason: str) -> None:
         quarantine = self.folder / "quarantine"
         quarantine.mkdir(exist_ok=True)
-        number = sum(1 for _ in quarantine.iterdir())
-        target = quarantine / f"{number:03d}-{path.name}"
+        names = (quarantine / f"{number:03d}-{path.name}" for number in itertools.count())
+        target = next(name for name in names if not name.exists())
         path.replace(target)
         log.warning("%s: %s; set aside as %s, its cell runs again", path, reason, target)
 
