@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 
+from compbo.evaluation import describe
 from compbo.study.tasks.base import Task
 from compbo.study.tasks.datasets import DATASETS
 from compbo.study.tasks.models import MODELS
@@ -49,10 +50,8 @@ def _own_task(spec: str, seed: int) -> Task:
         raise ValueError(f"Task {spec!r}: write module:object, for instance mypackage.tasks:furnace.")
     try:
         found: object = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise  # the module is there; what is missing is something that it imports
-        raise ValueError(f"Task {spec!r}: there is no module {error.name!r} on Python's path.") from error
+    except (Exception, SystemExit) as error:  # a module of the user's may raise anything as it is loaded
+        raise ValueError(f"Task {spec!r}: {module_name} cannot be imported: {describe(error)}.") from error
     for name in path.split("."):
         if not hasattr(found, name):
             raise ValueError(f"Task {spec!r}: {module_name} has no {path!r}.")
