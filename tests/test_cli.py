@@ -23,6 +23,7 @@ import compbo
 from compbo.cli import app
 from compbo.cli.app import default_output
 from compbo.cli.command import Command
+from compbo.cli.console import interrupts_end_at_once
 from compbo.cli.objective import load_objective
 from compbo.evaluation import call
 from compbo.storage import load_optimizer, load_records
@@ -498,6 +499,25 @@ def test_an_interrupted_run_is_saved_and_says_how_to_resume(name: str, storage: 
     assert done.exit_code == 0, done.output
     assert len(load_records(place)) == 5
     assert {r.state for r in load_records(place)} == {"COMPLETE"}
+
+
+def test_imports_respect_ignored_signals_and_handlers_of_the_user() -> None:
+    def own(_number: int, _frame: object) -> None:
+        pass
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # as under nohup
+        with interrupts_end_at_once():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) is not before[signal.SIGTERM]
+        assert signal.getsignal(signal.SIGTERM) is before[signal.SIGTERM]
+        with interrupts_end_at_once():
+            signal.signal(signal.SIGTERM, own)
+        assert signal.getsignal(signal.SIGTERM) is own
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])

@@ -72,12 +72,16 @@ def interrupts_end_at_once() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _end_at_once) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    listening = {number: handler for number, handler in handlers.items() if handler not in (signal.SIG_IGN, None)}
+    for number in listening:
+        signal.signal(number, _end_at_once)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, handler in listening.items():
+            if signal.getsignal(number) is _end_at_once:  # the user's module may have set one of its own
+                signal.signal(number, handler)
 
 
 def _end_at_once(_signal: int, _frame: object) -> None:
