@@ -121,6 +121,15 @@ def test_a_journal_whose_last_entry_is_unfinished_goes_on(
     assert len(load_records(journal)) == 6
 
 
+def test_no_more_than_the_last_line_of_a_journal_is_cut(tmp_path: Path) -> None:
+    journal = tmp_path / "run.log"
+    compbo.minimize(bowl, PLANE, storage=journal, evaluations=2, maximizer="RS", **CHEAP)
+    kept = journal.read_bytes() + b"not an entry\n"
+    journal.write_bytes(kept + b'{"op_code":6,"wor')
+    connect(journal)
+    assert journal.read_bytes() == kept
+
+
 def test_a_smaller_budget_evaluates_nothing_more(journal: Path) -> None:
     compbo.minimize(bowl, PLANE, storage=journal, evaluations=6, **CHEAP)
     fewer = compbo.minimize(lambda p: pytest.fail("evaluated"), PLANE, storage=journal, evaluations=4, **CHEAP)

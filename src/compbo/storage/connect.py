@@ -117,15 +117,10 @@ def _cut_unfinished_entry(path: Path) -> None:
 
 
 def _whole_bytes(path: Path) -> int:
-    """Length of a journal up to the end of its last readable line."""
+    """Length of a journal without its last line, if that one cannot be read."""
     content = path.read_bytes()
-    end = len(content)
-    while end > 0:
-        begin = content.rfind(b"\n", 0, end - 1) + 1
-        if _is_line_of_json(content[begin:end]):
-            break
-        end = begin
-    return end
+    begin = content.rfind(b"\n", 0, -1) + 1
+    return len(content) if _is_line_of_json(content[begin:]) else begin
 
 
 def _is_line_of_json(line: bytes) -> bool:
