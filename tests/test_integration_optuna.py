@@ -11,11 +11,12 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
+from compbo.evaluation import Evaluation
 from compbo.integrations.optuna import CompBOSampler, telemetry
 from compbo.integrations.optuna.claims import holds
 from compbo.integrations.optuna.history import History, Plan, Reader, publish
 from compbo.integrations.optuna.planning import decide
-from compbo.optimizer import Evaluation, Optimizer
+from compbo.optimizer import Optimizer
 from compbo.propose import Verdict
 from compbo.space import Float, Space
 from compbo.storage import load_optimizer

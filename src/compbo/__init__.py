@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
+    from compbo.evaluation import Evaluation
     from compbo.maximizers import CATALOGUE
-    from compbo.optimizer import Evaluation, Optimizer
+    from compbo.optimizer import Optimizer
     from compbo.propose import StartPolicy, Telemetry, Verdict
     from compbo.run import Result, maximize, minimize
     from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
@@ -23,8 +24,9 @@ __version__ = "0.1.0"
 # Where each public name lives: it is imported when it is first used, so that `import compbo` stays light.
 _HOMES = {
     "compbo.acquisition.integrands": ("EI", "PI", "SR", "UCB", "LogEI"),
+    "compbo.evaluation": ("Evaluation",),
     "compbo.maximizers": ("CATALOGUE",),
-    "compbo.optimizer": ("Evaluation", "Optimizer"),
+    "compbo.optimizer": ("Optimizer",),
     "compbo.propose": ("StartPolicy", "Telemetry", "Verdict"),
     "compbo.run": ("Result", "maximize", "minimize"),
     "compbo.space": ("Bool", "Categorical", "Constant", "Float", "Int", "Ordinal", "Space"),

@@ -14,6 +14,8 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from compbo.checks import real
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,6 +27,19 @@ class Outcome(NamedTuple):
 
     value: float | None
     message: str = ""
+
+
+class Evaluation(NamedTuple):
+    """One evaluated point; value is None where the evaluation failed, and message says why."""
+
+    params: dict[str, Any]
+    value: float | None
+    message: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no value."""
+        return self.value is None
 
 
 def call(objective: Objective, params: dict[str, Any], number: int = 0) -> Outcome:  # noqa: ARG001
@@ -64,6 +79,31 @@ def one_element(value: Any) -> Any:
         return value.item()
     except Exception as error:  # of every library its own: there is not one element
         raise ValueError(f"{type(value).__name__} of shape {tuple(value.shape)}, not one number") from error
+
+
+def told_evaluation(params: dict[str, Any], value: Any, message: str) -> Evaluation:
+    """What a user tells of a point: a number, or None, NaN or infinity for a failure; ValueError for anything else."""
+    if value is None:
+        return Evaluation(params, None, message or "no value")
+    try:
+        value = one_element(value)
+        number = None if isinstance(value, str | bytes) else float(value) + 0.0  # no -0.0, as in every storage
+    except (TypeError, ValueError):
+        number = None
+    except OverflowError:  # a whole number or fraction beyond all floats
+        number = math.inf if value > 0 else -math.inf
+    if number is None:
+        raise ValueError(f"tell: {value!r} is not a number (None or NaN marks a failed evaluation).")
+    if not math.isfinite(number):
+        return Evaluation(params, None, message or f"the value was {number}")
+    return Evaluation(params, number, message)
+
+
+def saved_value(value: Any) -> float | None:
+    """A value that was saved: a finite number or None."""
+    if value is not None and not math.isfinite(real(value)):
+        raise ValueError(f"{value!r} is not the value of an evaluation")
+    return None if value is None else real(value)
 
 
 def describe(error: BaseException) -> str:

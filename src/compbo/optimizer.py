@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from compbo.acquisition.integrands import get_acquisition
-from compbo.checks import real, whole_number
-from compbo.evaluation import describe, one_element
+from compbo.checks import whole_number
+from compbo.evaluation import Evaluation, describe, saved_value, told_evaluation
 from compbo.maximizers import get_entry
 from compbo.numerics import standardise
 from compbo.propose import Problem, Telemetry, Verdict, around, propose
@@ -44,19 +44,6 @@ INCUMBENTS = 8  # best observations around which raw batches are drawn
 REPLACEMENTS = 256  # candidates for a point that was suggested before
 DROWNED = 1e100  # noise in units of the values' spread beyond which nothing can be learnt; its square is finite
 ENUMERABLE = 4096  # a space of at most so many points is searched whole for unseen ones
-
-
-class Evaluation(NamedTuple):
-    """One evaluated point; value is None where the evaluation failed, and message says why."""
-
-    params: Point
-    value: float | None
-    message: str = ""
-
-    @property
-    def failed(self) -> bool:
-        """Whether there is no value."""
-        return self.value is None
 
 
 class Optimizer:
@@ -110,7 +97,7 @@ class Optimizer:
         if len(notes) != len(points):
             raise ValueError(f"tell: {counted(len(points), 'point')} but {counted(len(notes), 'message')}.")
         valid = [self.space.validate(point) for point in points]
-        told = [_evaluation(p, v, note) for p, v, note in zip(valid, results, notes, strict=True)]
+        told = [told_evaluation(p, v, note) for p, v, note in zip(valid, results, notes, strict=True)]
         for evaluation in told:
             if evaluation.params in self.pending:
                 self.pending.remove(evaluation.params)
@@ -364,7 +351,9 @@ class Optimizer:
             optimizer = cls(Space.from_dict(data["space"]))
             optimizer.settings = Settings.from_dict(data["settings"])
             validate = optimizer.space.validate
-            optimizer.evaluations = [Evaluation(validate(p), _saved(v), note) for p, v, note in data["evaluations"]]
+            optimizer.evaluations = [
+                Evaluation(validate(p), saved_value(v), note) for p, v, note in data["evaluations"]
+            ]
             optimizer.pending = [validate(point) for point in data["pending"]]
             optimizer.telemetry = [Telemetry.from_dict(entry) for entry in data["telemetry"]]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -385,30 +374,6 @@ class _Data(NamedTuple):
 
     x: Tensor
     y: Tensor
-
-
-def _evaluation(point: Point, value: Any, message: str) -> Evaluation:
-    if value is None:
-        return Evaluation(point, None, message or "no value")
-    try:
-        value = one_element(value)
-        number = None if isinstance(value, str | bytes) else float(value) + 0.0  # no -0.0, as in every storage
-    except (TypeError, ValueError):
-        number = None
-    except OverflowError:  # a whole number or fraction beyond all floats
-        number = math.inf if value > 0 else -math.inf
-    if number is None:
-        raise ValueError(f"tell: {value!r} is not a number (None or NaN marks a failed evaluation).")
-    if not math.isfinite(number):
-        return Evaluation(point, None, message or f"the value was {number}")
-    return Evaluation(point, number, message)
-
-
-def _saved(value: Any) -> float | None:
-    """A value that was saved: a finite number or None."""
-    if value is not None and not math.isfinite(real(value)):
-        raise ValueError(f"{value!r} is not the value of an evaluation")
-    return None if value is None else real(value)
 
 
 def _key(point: Point) -> str:

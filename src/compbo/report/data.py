@@ -15,7 +15,8 @@ from compbo.space import Float, Int
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from compbo.optimizer import Evaluation, Optimizer
+    from compbo.evaluation import Evaluation
+    from compbo.optimizer import Optimizer
     from compbo.propose import Telemetry
     from compbo.space import Space
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 import numpy as np
 import torch
 
-from compbo.optimizer import Evaluation, Optimizer
+from compbo.optimizer import Optimizer
 from compbo.report.axes import Axis, axis_of, label, position, values_along
 from compbo.space import Space
 from compbo.space.codecs import width
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from compbo.evaluation import Evaluation
     from compbo.space import Parameter, Scalar
     from compbo.surrogate.gp import GP
 

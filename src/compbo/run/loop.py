@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from compbo.evaluation import Objective, Outcome
-    from compbo.optimizer import Evaluation, Optimizer
+    from compbo.evaluation import Evaluation, Objective, Outcome
+    from compbo.optimizer import Optimizer
     from compbo.propose import Telemetry
     from compbo.run.executors import Evaluator
     from compbo.run.progress import Progress

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from compbo.evaluation import Evaluation
 from compbo.history import COMPLETE, FAIL, RUNNING, Record
-from compbo.optimizer import Evaluation, Optimizer
+from compbo.optimizer import Optimizer
 from compbo.propose import Telemetry
 from compbo.settings import Settings
 from compbo.space import Space

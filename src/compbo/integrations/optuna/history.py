@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from optuna.trial import TrialState
 
-from compbo.optimizer import Evaluation
+from compbo.evaluation import Evaluation
 from compbo.space import Space
 from compbo.space.convert import on_its_step
 from compbo.storage.signature import pack, unpack
