@@ -13,7 +13,9 @@ from benchmarks.alone import alone
 from benchmarks.common import RAW, SIZES, B, Q, Row, T, Work, alternate, botorch_acquisition, work
 from compbo.acquisition.integrands import UCB
 from compbo.acquisition.samples import sobol_normals
-from compbo.propose import Problem, StartPolicy, propose
+from compbo.bo.propose import AcquisitionProblem, propose
+from compbo.bo.starts import StartPolicy
+from compbo.maximizers import make_maximizer
 from compbo.seeds import stream
 from compbo.types import Budget, Draw
 
@@ -29,7 +31,7 @@ MAXIMIZERS = ("Adam-ERM", "CAdam", "CAdam-ME", "L-BFGS-B")
 
 
 def ours(w: Work, maximizer: str, reached: list[Tensor]) -> Callable[[], None]:
-    problem = Problem(w.gp.posterior, UCB(), w.gp.best, incumbents=torch.empty(0, w.d, dtype=torch.float64))
+    problem = AcquisitionProblem(w.gp.posterior, UCB(), w.gp.best, incumbents=torch.empty(0, w.d, dtype=torch.float64))
     starts = StartPolicy(raw_batches=RAW, restarts=B, around_incumbents=0.0)
 
     def call() -> None:
@@ -37,8 +39,7 @@ def ours(w: Work, maximizer: str, reached: list[Tensor]) -> Callable[[], None]:
         proposal = propose(
             problem,
             Q,
-            maximizer=maximizer,
-            hyperparameters={},
+            maximizer=make_maximizer(maximizer),
             generator=generator,
             budget=Budget(steps=T),
             starts=starts,

@@ -24,11 +24,11 @@ import torch
 import compbo
 import resumed_run
 from compbo import Bool, Budget, Categorical, Constant, Float, Int, Optimizer, Ordinal, Space, StartPolicy, Telemetry
+from compbo.bo.settings import Settings
+from compbo.bo.verdict import Verdict
 from compbo.evaluation import Outcome
-from compbo.history import to_frame, write
-from compbo.propose import Verdict
+from compbo.records import to_frame, write
 from compbo.run.loop import RunInterrupted, TooManyFailuresError
-from compbo.settings import Settings
 from compbo.storage import StoredRun, load_optimizer, load_records
 from compbo.storage.connect import connect
 from compbo.storage.lease import KEY, InUseError, Lease

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
+    from compbo.bo.optimizer import Optimizer
+    from compbo.bo.settings import Settings
+    from compbo.bo.starts import StartPolicy
+    from compbo.bo.telemetry import Telemetry
+    from compbo.bo.verdict import Verdict
     from compbo.evaluation import Evaluation
     from compbo.maximizers import CATALOGUE
-    from compbo.optimizer import Optimizer
-    from compbo.propose import StartPolicy, Telemetry, Verdict
     from compbo.run import Result, maximize, minimize
     from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
     from compbo.types import Budget
@@ -24,10 +27,13 @@ __version__ = "0.1.0"
 # Where each public name lives: it is imported when it is first used, so that `import compbo` stays light.
 _HOMES = {
     "compbo.acquisition.integrands": ("EI", "PI", "SR", "UCB", "LogEI"),
+    "compbo.bo.optimizer": ("Optimizer",),
+    "compbo.bo.settings": ("Settings",),
+    "compbo.bo.starts": ("StartPolicy",),
+    "compbo.bo.telemetry": ("Telemetry",),
+    "compbo.bo.verdict": ("Verdict",),
     "compbo.evaluation": ("Evaluation",),
     "compbo.maximizers": ("CATALOGUE",),
-    "compbo.optimizer": ("Optimizer",),
-    "compbo.propose": ("StartPolicy", "Telemetry", "Verdict"),
     "compbo.run": ("Result", "maximize", "minimize"),
     "compbo.space": ("Bool", "Categorical", "Constant", "Float", "Int", "Ordinal", "Space"),
     "compbo.types": ("Budget",),
@@ -51,6 +57,7 @@ __all__ = [
     "Optimizer",
     "Ordinal",
     "Result",
+    "Settings",
     "Space",
     "StartPolicy",
     "Telemetry",

@@ -193,7 +193,7 @@ def export(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Write the evaluations as a table: number, state, value, then the parameters."""
-    from compbo.history import check_format, write
+    from compbo.records import check_format, write
     from compbo.storage import load_records
 
     target = output if output is not None else default_output(run, ".csv")

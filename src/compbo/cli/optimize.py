@@ -17,8 +17,8 @@ from compbo.cli.command import Command
 from compbo.cli.console import INTERRUPTED, RUN_FAILED, CommandError, interrupts_end_at_once, say, show_result
 from compbo.cli.objective import load_objective
 from compbo.files import check_target
-from compbo.history import last_failure
 from compbo.maximizers import get_entry
+from compbo.records import last_failure
 from compbo.run import maximize, minimize
 from compbo.run.loop import RunError, RunInterrupted, TooManyFailuresError
 from compbo.space import Space

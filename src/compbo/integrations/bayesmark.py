@@ -14,7 +14,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from compbo.optimizer import Optimizer
+from compbo.bo.optimizer import Optimizer
 from compbo.space import Space
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from compbo.report.theme import PALETTES, TEMPLATE
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from compbo.optimizer import Optimizer
+    from compbo.bo.optimizer import Optimizer
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
@@ -159,7 +159,7 @@ def _ask_slots(report: Report, board: _Board) -> dict[str, str]:
         "chart_verdicts": board.place("verdicts", figures_asks.verdicts(asks), "Verdict of every ask", height=230),
         "chart_seconds": board.place("seconds", figures_asks.seconds(asks), "Seconds of every ask", height=260),
     }
-    if not any(ask["value"] is not None or ask["end"]["count"] for ask in asks):
+    if not any(figures_asks.value_range(ask.end_values) for ask in asks):
         none = piece.empty("The model has not proposed anything yet.")
         return {**slots, "chart_restarts": none, "chart_gains": none}
     values, gains = figures_asks.restarts(asks), figures_asks.gains(asks)

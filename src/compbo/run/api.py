@@ -6,11 +6,11 @@ import logging
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from compbo.optimizer import Optimizer
+from compbo.bo.optimizer import Optimizer
+from compbo.bo.settings import Settings
 from compbo.run.interrupts import remembered_interrupts
 from compbo.run.loop import Plan, Result, Run
 from compbo.run.progress import Progress
-from compbo.settings import Settings
 from compbo.space import Space
 from compbo.storage import StoredRun
 

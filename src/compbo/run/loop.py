@@ -10,8 +10,10 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from compbo.bo.history import best_evaluation
+from compbo.bo.optimizer import Optimizer
 from compbo.checks import whole_number
-from compbo.history import COMPLETE, FAIL, RUNNING, Record, last_failure, to_frame
+from compbo.records import COMPLETE, FAIL, RUNNING, Record, last_failure, to_frame
 from compbo.run.executors import BrokenWorkersError, Foreign, InProcess, Workers
 from compbo.words import counted
 
@@ -22,9 +24,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from compbo.bo.telemetry import Telemetry
     from compbo.evaluation import Evaluation, Objective, Outcome
-    from compbo.optimizer import Optimizer
-    from compbo.propose import Telemetry
     from compbo.run.executors import Evaluator
     from compbo.run.progress import Progress
     from compbo.storage import StoredRun
@@ -42,9 +43,7 @@ class Result:
     @property
     def best(self) -> Record | None:
         """The best evaluation, the first asked for among equals; None if all failed."""
-        sign = 1.0 if self.optimizer.settings.direction == "minimize" else -1.0
-        done = [record for record in self.records if record.value is not None]
-        return min(done, key=lambda record: sign * (record.value or 0.0), default=None)
+        return best_evaluation(self.records, self.optimizer.settings.direction)
 
     @property
     def best_params(self) -> dict[str, Any] | None:
@@ -205,10 +204,12 @@ class Run:
         return RunInterrupted(self.result)
 
     def _resume(self) -> None:
-        records = self.store.restore(self.optimizer)
-        self.records = {record.number: record for record in records}
-        self.waiting.extend(record.number for record in records if record.state == RUNNING)
-        self.progress.start(records, self._best_value())
+        stored = self.store.contents()
+        space, settings = self.optimizer.space, self.optimizer.settings
+        self.optimizer = Optimizer.resume(space, settings, stored.history, stored.telemetry)
+        self.records = {record.number: record for record in stored.records}
+        self.waiting.extend(record.number for record in stored.records if record.state == RUNNING)
+        self.progress.start(stored.records, self._best_value())
         self._check_failures()
 
     def _step(self) -> bool:

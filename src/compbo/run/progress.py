@@ -11,8 +11,8 @@ from compbo.words import counted
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-    from compbo.history import Record
-    from compbo.propose import Telemetry
+    from compbo.bo.telemetry import Telemetry
+    from compbo.records import Record
 
 log = logging.getLogger("compbo")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 JOURNALS = (".log", ".journal", ".jsonl")  # suffixes of a new file that is to be a journal, not SQLite
 OPTUNA_TABLES = {"studies", "trials", "version_info"}  # some that every Optuna database has
-SQLITE = b"SQLite format 3"  # how such a file begins
+SQLITE = b"SQLite format 3"  # how an SQLite file begins
 
 log = logging.getLogger(__name__)
 

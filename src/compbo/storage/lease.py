@@ -60,7 +60,7 @@ class Lease:
             )
 
     def release(self) -> None:
-        """Leave the run to whoever comes next."""
+        """Leave the run to the next process."""
         if self._thread is None:
             return
         self._released.set()

@@ -13,11 +13,11 @@ from compbo.storage.connect import quiet_optuna
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
-    from compbo.settings import Settings
+    from compbo.bo.settings import Settings
     from compbo.space import Space
 
 SPACE, SETTINGS, THREADS, VERSION = "compbo:space", "compbo:settings", "compbo:threads", "compbo:version"
-PIECE = 2000  # characters; some databases end at 2048
+LONGEST_TEXT = 2000  # characters of an attribute; some databases cut off at 2048
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,8 @@ log = logging.getLogger(__name__)
 def pack(key: str, data: Any) -> dict[str, str]:
     """Data as JSON text in pieces: attributes key:0, key:1, ..."""
     text = json.dumps(data, separators=(",", ":"))
-    return {f"{key}:{i}": text[i * PIECE : (i + 1) * PIECE] for i in range(-(-len(text) // PIECE))}
+    starts = range(0, len(text), LONGEST_TEXT)
+    return {f"{key}:{i}": text[start : start + LONGEST_TEXT] for i, start in enumerate(starts)}
 
 
 def unpack(key: str, attributes: dict[str, Any]) -> Any:

@@ -61,8 +61,8 @@ class CompboMethod:
     """`compbo.Optimizer`: an acquisition function maximised by a catalogue entry."""
 
     def __init__(self, cell: Cell, task: Task) -> None:
-        from compbo.optimizer import Optimizer
-        from compbo.propose import StartPolicy
+        from compbo.bo.optimizer import Optimizer
+        from compbo.bo.starts import StartPolicy
         from compbo.types import Budget
 
         surrogate, inner = cell.surrogate or Surrogate(), cell.inner or Inner()
@@ -95,20 +95,7 @@ class CompboMethod:
     def last_step(self) -> Step:
         """The telemetry of the last ask."""
         seen = self._optimizer.telemetry[-1]
-        return Step(
-            fit_seconds=seen.fit_seconds,
-            start_seconds=seen.start_seconds,
-            maximise_seconds=seen.maximise_seconds,
-            acquisition_value=seen.value,
-            acquisition_gain=seen.gain,
-            acquisition_error=seen.standard_error,
-            spread=seen.spread,
-            ascent_steps=seen.steps,
-            jitter=seen.jitter,
-            replaced=seen.replaced_duplicates,
-            verdict=str(seen.verdict),
-            reason=seen.reason,
-        )
+        return Step(**{name: value for name, value in seen.to_dict().items() if name in Step._fields})
 
 
 class BaselineMethod:
@@ -188,7 +175,7 @@ class Kind:
 _BOTORCH = ("botorch.acquisition.logei", "botorch.fit", "botorch.models", "botorch.optim")
 _THOMPSON = ("compbo.baselines.thompson",)
 KINDS: dict[str, Kind] = {
-    "maximizer": Kind(CompboMethod, surrogate=True, inner=True, group="compbo", modules=("compbo.optimizer",)),
+    "maximizer": Kind(CompboMethod, surrogate=True, inner=True, group="compbo", modules=("compbo.bo.optimizer",)),
     **{
         f"thompson-{flavour}": Kind(_thompson(flavour), surrogate=True, inner=True, modules=_THOMPSON)
         for flavour in get_args(Flavour)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from compbo.optimizer import Optimizer
+    from compbo.bo.optimizer import Optimizer
     from compbo.study.cell import Cell
     from compbo.study.pools import Pool
     from compbo.study.store import Store, Survey
@@ -97,8 +97,8 @@ class Problem:
         return point
 
     def _optimizer(self) -> Optimizer:
-        from compbo.optimizer import Optimizer
-        from compbo.propose import StartPolicy
+        from compbo.bo.optimizer import Optimizer
+        from compbo.bo.starts import StartPolicy
         from compbo.types import Budget
 
         optimizer = Optimizer(

@@ -36,7 +36,7 @@ _HEADER = struct.Struct(">Q")
 _DIE_WITH_PARENT, _ADOPT_ORPHANS = 1, 36  # options of prctl(2): PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 _PRELOADED = (
     "compbo.study.experiment",
-    "compbo.optimizer",
+    "compbo.bo.optimizer",
     "botorch.optim",
     "botorch.test_functions",
     "psutil",

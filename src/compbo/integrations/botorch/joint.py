@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from compbo.bo.starts import boltzmann
 from compbo.integrations.botorch.evaluate import values_on_its_own_sample
 from compbo.integrations.botorch.samplers import common_seed, with_fixed_samples
-from compbo.propose import boltzmann
 from compbo.seeds import stream
 from compbo.types import DTYPE
 

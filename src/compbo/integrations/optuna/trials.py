@@ -1,4 +1,4 @@
-"""An Optuna study as the history of an ask/tell optimizer.
+"""The trials of an Optuna study as a history, and what else they say.
 
 Finished trials are evaluations, running ones pending points. A trial says what it will evaluate as soon as that is
 decided, in a system attribute, long before its parameters are in the storage one by one.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optuna.trial import TrialState
 
+from compbo.bo.history import History
 from compbo.evaluation import Evaluation
 from compbo.space import Space
 from compbo.space.convert import on_its_step
@@ -19,17 +20,19 @@ from compbo.storage.signature import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from optuna.distributions import BaseDistribution
     from optuna.storages import BaseStorage
     from optuna.trial import FrozenTrial
 
-POINT, PLAN = "compbo:point", "compbo:plan"
+    from compbo.bo.history import Point
+
+POINT = "compbo:point"  # what the trial will evaluate
+PLAN = "compbo:plan"  # the joint batch that was made for it and the trials after it
 FINAL = "compbo:final"  # the point will not change any more
 FIXED = "fixed_params"  # Optuna's: the parameters of an enqueued trial
 CONSTRAINTS = "constraints"  # Optuna's: a list, or one attribute "constraints:<key>" per constraint from version 5 on
-
-Point = dict[str, Any]
 
 
 def publish(storage: BaseStorage, trial_id: int, key: str, data: object) -> None:
@@ -44,14 +47,14 @@ def publish(storage: BaseStorage, trial_id: int, key: str, data: object) -> None
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A joint batch: the points of the trials anchor, anchor + 1, ..."""
+class JointBatch:
+    """Points that were suggested together: those of the trials anchor, anchor + 1, ..."""
 
     anchor: int
-    points: list[Point]
+    points: Sequence[Point]
 
     def covers(self, number: int) -> bool:
-        """Whether the plan has a point for this trial."""
+        """Whether it has a point for this trial."""
         return self.anchor <= number < self.anchor + len(self.points)
 
     def point_of(self, number: int) -> Point:
@@ -59,16 +62,29 @@ class Plan:
         return self.points[number - self.anchor]
 
 
-@dataclass
-class History:
+@dataclass(frozen=True)
+class StudyView:
     """What the trials of a study say about one search space."""
 
-    evaluations: list[Evaluation] = field(default_factory=list)
-    pending: dict[int, Point] = field(default_factory=dict)  # by trial number
-    final: set[int] = field(default_factory=set)  # those of them whose point will not change any more
-    undecided: set[int] = field(default_factory=set)  # running, and nobody knows yet what they will evaluate
-    plans: list[Plan] = field(default_factory=list)
-    more_varies: bool = False  # finished trials have parameters outside the space, so equal points are not equal trials
+    evaluations: Sequence[Evaluation] = ()
+    pending: Mapping[int, Point] = field(default_factory=dict)  # by trial number
+    final: AbstractSet[int] = frozenset()  # those of them whose point will not change any more
+    undecided: AbstractSet[int] = frozenset()  # running, and nobody knows yet what they will evaluate
+    batches: Sequence[JointBatch] = ()
+    repeats_allowed: bool = False  # finished trials have parameters outside the space: equal points, different trials
+
+    def history(self, pending: Mapping[int, Point]) -> History:
+        """The history with these pending points, by trial number."""
+        points = tuple(point for _, point in sorted(pending.items()))
+        return History(tuple(self.evaluations), points, self.repeats_allowed)
+
+
+class Announced(NamedTuple):
+    """What an unfinished trial will evaluate: its point, whether that may still change, whether it is unknown yet."""
+
+    point: Point | None
+    final: bool
+    undecided: bool
 
 
 class Reader:
@@ -78,23 +94,22 @@ class Reader:
         self._distributions = dict(search_space)
         self.space = Space.from_optuna(self._distributions)
 
-    def history(self, trials: Sequence[FrozenTrial], *, without: int, plans_from: int) -> History:
-        """The history as one trial, number `without`, sees it; plans of the trials from a number on."""
-        history = History()
-        best = _best([t for t in trials if t.state == TrialState.COMPLETE and is_feasible(t)])
-        for trial in trials:
-            if trial.number == without:
-                continue
-            if trial.state.is_finished():
-                point = self._finished_point(trial)
-                if point is not None:
-                    history.evaluations.append(_evaluation(point, trial, best))
-                    history.more_varies |= self._has_more(trial)
-            else:
-                self._add_unfinished(history, trial)
-            if trial.number >= plans_from:
-                self._add_plan(history, trial)
-        return history
+    def view(self, trials: Sequence[FrozenTrial], *, without: int, batches_from: int) -> StudyView:
+        """The study as one trial, number `without`, sees it; joint batches of the trials from a number on."""
+        others = [trial for trial in trials if trial.number != without]
+        finished = [(trial, self._finished_point(trial)) for trial in others if trial.state.is_finished()]
+        known = [(trial, point) for trial, point in finished if point is not None]
+        completed = _range([t for t in trials if t.state == TrialState.COMPLETE and is_feasible(t)])
+        unfinished = [(trial, self._announced(trial)) for trial in others if not trial.state.is_finished()]
+        batches = [self._batch(trial) for trial in others if trial.number >= batches_from]
+        return StudyView(
+            evaluations=[_evaluation(point, trial, completed) for trial, point in known],
+            pending={trial.number: found.point for trial, found in unfinished if found.point is not None},
+            final={trial.number for trial, found in unfinished if found.point is not None and found.final},
+            undecided={trial.number for trial, found in unfinished if found.undecided},
+            batches=[batch for batch in batches if batch is not None],
+            repeats_allowed=any(self._has_more(trial) for trial, _ in known),
+        )
 
     def _finished_point(self, trial: FrozenTrial) -> Point | None:
         """Its point, or None if it has another one of these parameters, or the same one with another range."""
@@ -105,24 +120,22 @@ class Reader:
     def _has_more(self, trial: FrozenTrial) -> bool:
         return any(not d.single() for name, d in trial.distributions.items() if name not in self._distributions)
 
-    def _add_unfinished(self, history: History, trial: FrozenTrial) -> None:
+    def _announced(self, trial: FrozenTrial) -> Announced:
+        """What an unfinished trial will evaluate."""
         published = unpack(POINT, trial.system_attrs)
-        known = {**(published or {}), **trial.system_attrs.get(FIXED, {}), **trial.params}
-        point = self.point(known)
-        if point is not None:
-            history.pending[trial.number] = point
-            if trial.system_attrs.get(FINAL) or published is None:  # or it is not one of ours
-                history.final.add(trial.number)
-        elif published is None and trial.state == TrialState.RUNNING:
-            history.undecided.add(trial.number)
+        point = self.point({**(published or {}), **trial.system_attrs.get(FIXED, {}), **trial.params})
+        return Announced(
+            point,
+            final=bool(trial.system_attrs.get(FINAL)) or published is None,  # without a claim it is not one of ours
+            undecided=point is None and published is None and trial.state == TrialState.RUNNING,
+        )
 
-    def _add_plan(self, history: History, trial: FrozenTrial) -> None:
-        """Take a plan that was made for this space, or for one with more parameters."""
+    def _batch(self, trial: FrozenTrial) -> JointBatch | None:
+        """A joint batch that was made for this space, or for one with more parameters."""
         plan = unpack(PLAN, trial.system_attrs)
         points = [self.point(params) for params in plan["points"]] if plan else []
         usable = [point for point in points if point is not None]
-        if usable and len(usable) == len(points):
-            history.plans.append(Plan(plan["anchor"], usable))
+        return JointBatch(plan["anchor"], usable) if usable and len(usable) == len(points) else None
 
     def point(self, params: Mapping[str, Any]) -> Point | None:
         """The point of these parameters; None if one is missing or does not belong to the space."""
@@ -141,7 +154,7 @@ def is_feasible(trial: FrozenTrial) -> bool:
     return all(value <= 0 for value in (*listed, *keyed))
 
 
-def _best(trials: Sequence[FrozenTrial]) -> tuple[float, float] | None:
+def _range(trials: Sequence[FrozenTrial]) -> tuple[float, float] | None:
     """Lowest and highest finite value."""
     values = [t.value for t in trials if t.value is not None and math.isfinite(t.value)]
     return (min(values), max(values)) if values else None
