@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from compbo.bo.design import design_size
 from compbo.bo.history import History
+from compbo.bo.model import model_of
 from compbo.bo.settings import Settings, as_maximizer
-from compbo.bo.suggest import model_of, suggest
+from compbo.bo.suggest import suggest
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.tell import told_evaluations
 from compbo.evaluation import Evaluation, describe, saved_value

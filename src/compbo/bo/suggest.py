@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from compbo.acquisition.integrands import get_acquisition
 from compbo.bo.design import design_points, design_size
 from compbo.bo.duplicates import distinct_points
-from compbo.bo.model import fit_model
+from compbo.bo.model import model_of
 from compbo.bo.propose import AcquisitionProblem, propose, remaining
 from compbo.bo.settings import as_maximizer
 from compbo.bo.telemetry import Telemetry
@@ -19,10 +19,9 @@ from compbo.seeds import stream
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from compbo.bo.history import History, Observations, Point
+    from compbo.bo.history import History, Point
     from compbo.bo.settings import Settings
     from compbo.space import Space
-    from compbo.surrogate.gp import GP
 
 INCUMBENTS = 8  # best observations around which raw batches are drawn
 
@@ -62,18 +61,6 @@ def suggest(space: Space, settings: Settings, history: History, count: int | Non
     if history.size < design_size(space, settings) or not history.has_success:
         return _from_design(space, settings, history, count)
     return _from_model(space, settings, history, count)
-
-
-def model_of(space: Space, settings: Settings, observations: Observations) -> GP:
-    """The surrogate of the observations, of which at least one has a value."""
-    return fit_model(
-        space,
-        observations.x,
-        observations.y,
-        kernel=settings.kernel,
-        priors=settings.priors,
-        noise=settings.noise,
-    )
 
 
 def _from_design(space: Space, settings: Settings, history: History, count: int) -> Suggestion:

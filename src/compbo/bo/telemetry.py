@@ -23,14 +23,14 @@ class Telemetry:
     pending: int = 0
     points: int = 0  # suggested
     acquisition_value: float = math.nan  # of the chosen batch
-    acquisition_gain: float = math.nan  # over the best start batch, which is the best raw one
+    acquisition_gain: float = math.nan  # over the best start batch
     acquisition_error: float = math.nan  # Monte-Carlo standard error of the value
     spread: float = math.nan  # standard deviation of the restarts' end values
     start_values: tuple[float, ...] = ()
     end_values: tuple[float, ...] = ()
     gradient_norms: tuple[float, ...] = ()
     statuses: tuple[str, ...] = ()
-    winner: int = -1  # restart the batch came from; -1: a raw batch
+    winner: int = -1  # restart the batch came from; -1: a start batch
     ascent_steps: int = 0
     jitter: float = 0.0  # largest relative one that a Cholesky factor needed
     fit_seconds: float = 0.0

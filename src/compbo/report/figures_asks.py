@@ -177,12 +177,12 @@ def _ranges(values: list[tuple[float, ...]], title: str, colour: str, shift: flo
 
 
 def gains(asks: list[Telemetry]) -> Figure:
-    """What the ascent gained over the best raw batch, beside the Monte-Carlo error of the value."""
+    """What the ascent gained over the best start batch, beside the Monte-Carlo error of the value."""
     shown = [(n, ask) for n, ask in enumerate(asks) if math.isfinite(ask.acquisition_gain)]
     numbers = [n for n, _ in shown]
     bars = {
         "type": "bar",
-        "name": "Gain over the best raw batch",
+        "name": "Gain over the best start batch",
         "x": numbers,
         "y": [ask.acquisition_gain for _, ask in shown],
         "marker": {"color": "$blue"},

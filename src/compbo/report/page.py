@@ -164,7 +164,7 @@ def _ask_slots(report: Report, board: _Board) -> dict[str, str]:
         return {**slots, "chart_restarts": none, "chart_gains": none}
     values, gains = figures_asks.restarts(asks), figures_asks.gains(asks)
     slots["chart_restarts"] = board.place("restarts", values, "Acquisition values of the restarts", height=300)
-    slots["chart_gains"] = board.place("gains", gains, "Gain over the best raw batch", height=300)
+    slots["chart_gains"] = board.place("gains", gains, "Gain over the best start batch", height=300)
     return slots
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from compbo.bo.history import sign_of
-from compbo.bo.suggest import model_of
+from compbo.bo.model import model_of
 from compbo.report.axes import ParameterAxis, axis_of, label, position, values_along
 from compbo.space import Space
 from compbo.space.codecs import width

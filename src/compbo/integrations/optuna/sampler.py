@@ -1,4 +1,4 @@
-"""The sampler."""
+"""The sampler: the points of a study's trials, suggested from the history that its storage holds."""
 
 from __future__ import annotations
 
