@@ -12,10 +12,10 @@ import psutil
 
 from benchmarks.common import Row
 from compbo.study.cell import Cell, Inner, MethodSpec, Surrogate, maximizer_method
-from compbo.study.pools import LocalPool
-from compbo.study.run import Fixed, drive
-from compbo.study.store import Store, load
-from compbo.study.worker import Limits
+from compbo.study.engine.driver import Fixed, drive
+from compbo.study.engine.pools import LocalPool
+from compbo.study.engine.worker import Limits
+from compbo.study.results.store import Store, load
 
 TITLE = "Study engine"
 NOTE = (
@@ -66,7 +66,9 @@ class _kept_open:  # noqa: N801 - a function in spirit
 
 def _memory() -> dict[str, float]:
     """Resident and own (not shared) megabytes of an idle worker process."""
-    children = [child for child in psutil.Process(os.getpid()).children() if "compbo.study.worker" in child.cmdline()]
+    children = [
+        child for child in psutil.Process(os.getpid()).children() if "compbo.study.engine.worker" in child.cmdline()
+    ]
     information = [child.memory_full_info() for child in children]
     return {
         "resident": statistics.mean(i.rss for i in information) / 2**20,

@@ -16,9 +16,9 @@ import pandas as pd
 import psutil
 
 from compbo.space import Float, Space
-from compbo.study import schema
 from compbo.study.cell import Cell, Inner, MethodSpec, Surrogate, maximizer_method
-from compbo.study.store import load
+from compbo.study.results import schema
+from compbo.study.results.store import load
 from compbo.study.tasks import FunctionTask
 
 ROOT = Path(__file__).parent.parent
@@ -155,10 +155,15 @@ def stored(results: Path) -> set[str]:
     return {path.stem for path in (results / "cells").rglob("*.parquet")}
 
 
+def python_path() -> str:
+    """Where a process finds this folder's tasks, and the package where this process found it."""
+    return os.pathsep.join([str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 def study(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     """`compbo study ...` as a process."""
     command = [sys.executable, "-c", "from compbo.cli import main; main()", "study", *arguments]
-    variables = {**os.environ, "PYTHONPATH": str(ROOT / "tests"), **options.pop("env", {})}
+    variables = {**os.environ, "PYTHONPATH": python_path(), **options.pop("env", {})}
     return subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables, **options
     )

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compbo.maximizers import CATALOGUE
-from compbo.study import counts
 from compbo.study.cell import Inner, Surrogate, cell_from_json, maximizer_method
-from compbo.study.experiment import initial_design
-from compbo.study.grid import Filter, expand_optimisers
-from compbo.study.gridfile import load_grid, parse_grid, preset_names
-from compbo.study.methods import KINDS, optimiser_group, optimiser_names
+from compbo.study.engine.experiment import initial_design
+from compbo.study.grid import counts
+from compbo.study.grid.grid import Filter, expand_optimisers
+from compbo.study.grid.gridfile import load_grid, parse_grid, preset_names
+from compbo.study.methods.registry import KINDS, optimiser_group, optimiser_names
 from compbo.study.tasks import get_task
 from compbo.surrogate.priors import get_priors
 from study_helpers import ROOT, TINY, cell, compbo_cell

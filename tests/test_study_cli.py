@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from compbo.cli import app
-from compbo.study import schema
-from compbo.study.experiment import identity, run_cell
-from compbo.study.gridfile import load_grid
-from compbo.study.options import Place
-from compbo.study.store import Store
+from compbo.study.cli.options import Place
+from compbo.study.engine.experiment import identity, run_cell
+from compbo.study.grid.gridfile import load_grid
+from compbo.study.results import schema
+from compbo.study.results.store import Store
 from study_helpers import cell
 
 

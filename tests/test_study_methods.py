@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from compbo.space import Space
-from compbo.study import peers
 from compbo.study.cell import Cell, MethodSpec, Surrogate
-from compbo.study.experiment import Ledger, initial_design
-from compbo.study.methods import KINDS, MAXIMIZER, make_method
+from compbo.study.engine.experiment import Ledger, initial_design
+from compbo.study.methods import peers
+from compbo.study.methods.registry import KINDS, MAXIMIZER, make_method
 from compbo.study.tasks import get_task
 from study_helpers import TINY, cell, compbo_cell
 

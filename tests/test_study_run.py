@@ -23,18 +23,18 @@ from typer.testing import CliRunner
 
 from compbo.cli import app
 from compbo.numerics import threads_for
-from compbo.study import schema
 from compbo.study.cell import Cell, MethodSpec
-from compbo.study.experiment import run_cell
-from compbo.study.gridfile import load_grid
-from compbo.study.launcher import Launcher, LauncherClosedError
-from compbo.study.methods import KINDS
-from compbo.study.pools import Finished, LocalPool, Pool, PoolError
-from compbo.study.progress import Progress
-from compbo.study.run import run_study
-from compbo.study.status import study_status
-from compbo.study.store import Store, Survey, load
-from compbo.study.worker import Limits
+from compbo.study.engine.driver import run_study
+from compbo.study.engine.experiment import run_cell
+from compbo.study.engine.launcher import Launcher, LauncherClosedError
+from compbo.study.engine.pools import Finished, LocalPool, Pool, PoolError
+from compbo.study.engine.progress import Progress
+from compbo.study.engine.status import study_status
+from compbo.study.engine.worker import Limits
+from compbo.study.grid.gridfile import load_grid
+from compbo.study.methods.registry import KINDS
+from compbo.study.results import schema
+from compbo.study.results.store import Store, Survey, load
 from study_helpers import (
     cell,
     compbo_cell,
@@ -165,7 +165,7 @@ def test_time_and_memory_limits_and_threads(tmp_path: Path) -> None:
 def test_what_a_cell_leaves_running_is_ended_and_not_waited_for(tmp_path: Path, pool: LentPool) -> None:
     breeding = own("breeder")
     assert run([breeding], tmp_path, pool).row(breeding.hash)["status"] == "done"
-    workers = [child for child in psutil.Process().children() if "compbo.study.worker" in child.cmdline()]
+    workers = [child for child in psutil.Process().children() if "compbo.study.engine.worker" in child.cmdline()]
     assert [child.children(recursive=True) for child in workers] == [[]] * len(workers)
     assert not any("time.sleep(4321)" in " ".join(process.info["cmdline"] or ()) for process in processes())
 
@@ -177,7 +177,7 @@ def processes() -> Iterator[psutil.Process]:
 def test_a_dead_worker_process_is_replaced(tmp_path: Path, pool: LentPool) -> None:
     cells = [cell(seed=seed) for seed in range(6)]
     first = run(cells, tmp_path / "first", pool)
-    workers = [child for child in psutil.Process().children() if "compbo.study.worker" in child.cmdline()]
+    workers = [child for child in psutil.Process().children() if "compbo.study.engine.worker" in child.cmdline()]
     assert len(workers) == 2
     workers[0].kill()
     second = run(cells, tmp_path / "second", pool)
@@ -248,7 +248,7 @@ def test_progress_without_a_terminal_is_a_line_now_and_then(
 ) -> None:
     moment = [0.0]
     monkeypatch.setattr(
-        "compbo.study.progress.time", SimpleNamespace(monotonic=lambda: moment[0], strftime=time.strftime)
+        "compbo.study.engine.progress.time", SimpleNamespace(monotonic=lambda: moment[0], strftime=time.strftime)
     )
     progress = Progress(Survey({}, {}))
     progress.add(cell(), {"status": "done", "seconds": 30.0})
@@ -282,14 +282,15 @@ def test_a_study_survives_its_terminal(tmp_path: Path, monkeypatch: pytest.Monke
             closed.append(1)
 
     closed: list[int] = []
-    monkeypatch.setattr("compbo.study.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("compbo.study.engine.progress.LINE_SECONDS", 0.0)
     monkeypatch.setattr("rich.progress.Progress.start", lambda self: None)  # it would draw in a thread
     assert run_study([cell(), cell(seed=1)], Store(tmp_path), Here, show=show) == (2, 0, 0)
     assert closed == [1]
 
 
 def test_what_a_dask_worker_imports_is_light() -> None:
-    code = "import sys, compbo.study.launcher; print([m for m in ('torch', 'pyarrow', 'scipy') if m in sys.modules])"
+    heavy = ("torch", "pyarrow", "scipy")
+    code = f"import sys, compbo.study.engine.launcher; print([m for m in {heavy} if m in sys.modules])"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
 

@@ -23,12 +23,12 @@ import pytest
 import study_helpers
 from compbo.storage.lease import InUseError
 from compbo.study import cell as cells
-from compbo.study import schema
 from compbo.study.cell import Cell, OtherVersionError
-from compbo.study.counts import PAPER_SYNTHETIC
-from compbo.study.experiment import run_cell
-from compbo.study.status import study_status
-from compbo.study.store import Store, load, points
+from compbo.study.engine.experiment import run_cell
+from compbo.study.engine.status import study_status
+from compbo.study.grid.counts import PAPER_SYNTHETIC
+from compbo.study.results import schema
+from compbo.study.results.store import Store, load, points
 from compbo.study.tasks import FunctionTask
 from study_helpers import ROOT, SQUARE, cell, compbo_cell, determined, own, wait_for
 
@@ -366,7 +366,7 @@ def test_status_sorts_the_cells(store: Store) -> None:
 
 HOLD = """
 import sys, time
-from compbo.study.store import Store
+from compbo.study.results.store import Store
 with Store(sys.argv[1]).writing():
     print("locked", flush=True)
     time.sleep(600)

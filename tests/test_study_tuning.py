@@ -13,15 +13,16 @@ import pytest
 
 from compbo.maximizers import CATALOGUE
 from compbo.space import Space
-from compbo.study import schema, tuning
 from compbo.study.cell import Cell
-from compbo.study.experiment import identity
-from compbo.study.pools import Finished
-from compbo.study.run import run_study
-from compbo.study.status import study_status
-from compbo.study.store import Store
-from compbo.study.tuned import apply_tuned
-from compbo.study.tuning import CONFIGURATIONS, held_out_tasks, tune_study
+from compbo.study.engine.driver import run_study
+from compbo.study.engine.experiment import identity
+from compbo.study.engine.pools import Finished
+from compbo.study.engine.status import study_status
+from compbo.study.results import schema
+from compbo.study.results.store import Store
+from compbo.study.tuner import tune as tuning
+from compbo.study.tuner.records import apply_tuned
+from compbo.study.tuner.tune import CONFIGURATIONS, held_out_tasks, tune_study
 from study_helpers import cell, compbo_cell
 
 

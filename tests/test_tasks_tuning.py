@@ -16,9 +16,9 @@ from sklearn.svm import SVC
 from compbo.extras import load_optional
 from compbo.seeds import stream
 from compbo.study.tasks import Task, TuningTask, get_task, list_tasks
-from compbo.study.tasks.datasets import DATASETS, folds, load_rows, load_split
-from compbo.study.tasks.models import CLASSIFIERS, MODELS, REGRESSORS, Setting
-from compbo.study.tasks.tuning import METRICS
+from compbo.study.tasks.bayesmark.datasets import DATASETS, folds, load_rows, load_split
+from compbo.study.tasks.bayesmark.models import CLASSIFIERS, MODELS, REGRESSORS, Setting
+from compbo.study.tasks.bayesmark.task import METRICS
 
 KNN = {"n_neighbors": 7, "p": 3}
 RIDGE = {"alpha": 3.0, "fit_intercept": True, "normalize": False, "max_iter": 100, "tol": 1e-3}

@@ -1,10 +1,10 @@
 """The black boxes of the study: synthetic functions, hyperparameter tuning, and your own."""
 
-from compbo.study.tasks.base import FunctionTask, Task
+from compbo.study.tasks.bayesmark.reference import Reference, require_reference, stored_reference
+from compbo.study.tasks.bayesmark.task import TuningTask
 from compbo.study.tasks.registry import FAMILIES, get_task, list_tasks
-from compbo.study.tasks.stored import Reference, require_reference, stored_reference
 from compbo.study.tasks.synthetic import SyntheticTask
-from compbo.study.tasks.tuning import TuningTask
+from compbo.study.tasks.task import FunctionTask, Task
 
 __all__ = [
     "FAMILIES",

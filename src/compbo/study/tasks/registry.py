@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 
 from compbo.evaluation import describe
-from compbo.study.tasks.base import Task
-from compbo.study.tasks.datasets import DATASETS
-from compbo.study.tasks.models import MODELS
+from compbo.study.tasks.bayesmark.datasets import DATASETS
+from compbo.study.tasks.bayesmark.models import MODELS
+from compbo.study.tasks.bayesmark.task import TuningTask, metrics_of, parse_tuning
 from compbo.study.tasks.synthetic import DIMENSIONS, FUNCTIONS, SyntheticTask, parse_synthetic
-from compbo.study.tasks.tuning import TuningTask, metrics_of, parse_tuning
+from compbo.study.tasks.task import Task
 
 FAMILIES = ("synthetic", "shifted", "tuning")
 

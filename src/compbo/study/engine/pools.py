@@ -10,11 +10,11 @@ import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from compbo.extras import load_optional
-from compbo.study.launcher import Launcher, LauncherClosedError, run_remote
+from compbo.study.engine.launcher import Launcher, LauncherClosedError, run_remote
 
 if TYPE_CHECKING:
     from compbo.study.cell import Cell
-    from compbo.study.worker import Limits
+    from compbo.study.engine.worker import Limits
 
 
 UNSETTLED = ("pending", "lost")

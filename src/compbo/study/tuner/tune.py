@@ -17,12 +17,12 @@ from compbo.maximizers import get_entry
 from compbo.numerics import single_threaded_blas, threads_for
 from compbo.seeds import derive_seed
 from compbo.space import Space
-from compbo.study import schema
-from compbo.study.scores import SMALLEST_REGRET
+from compbo.study.results import schema
+from compbo.study.results.scores import SMALLEST_REGRET
 from compbo.study.tasks import get_task, list_tasks
+from compbo.study.tasks.bayesmark.task import TuningTask, parse_tuning
 from compbo.study.tasks.synthetic import FUNCTIONS, SyntheticTask, parse_synthetic
-from compbo.study.tasks.tuning import TuningTask, parse_tuning
-from compbo.study.tuned import Key, Record, key_of, read_record, save_record, write_tuned
+from compbo.study.tuner.records import Key, Record, key_of, read_record, save_record, write_tuned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from compbo.optimizer import Optimizer
     from compbo.study.cell import Cell
-    from compbo.study.pools import Pool
-    from compbo.study.store import Store, Survey
+    from compbo.study.engine.pools import Pool
+    from compbo.study.results.store import Store, Survey
 
 CONFIGURATIONS = 33  # of the paper
 HELD_OUT_SEED = 10_000  # seeds of held-out runs begin here, away from those that are reported
@@ -277,7 +277,7 @@ def tune_study(
     show: bool | None = None,
 ) -> Tuned:
     """Tune for every task, acquisition and maximizer among the cells, going on where an earlier call stopped."""
-    from compbo.study.run import drive
+    from compbo.study.engine.driver import drive
 
     with store.writing() as survey:
         problems = make_problems(cells, store, survey, configurations, held_out=held_out)

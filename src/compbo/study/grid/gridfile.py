@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.maximizers import CATALOGUE, get_entry
 from compbo.study.cell import Inner
-from compbo.study.grid import Block, Grid, expand_optimisers, expand_tasks, near
+from compbo.study.grid.grid import Block, Grid, expand_optimisers, expand_tasks, near
 from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.priors import get_priors
 
@@ -30,14 +30,14 @@ KEYS = {field.name for field in fields(Block)} | AXES.keys() | {"shifted"}
 
 def preset_names() -> list[str]:
     """The presets of the package."""
-    files = resources.files("compbo.study").joinpath("presets").iterdir()
+    files = resources.files("compbo.study.grid").joinpath("presets").iterdir()
     return sorted(Path(file.name).stem for file in files if file.name.endswith(".toml"))
 
 
 def load_grid(preset_or_file: str) -> Grid:
     """A preset by name, or a TOML file by path."""
     if preset_or_file in preset_names():
-        resource = resources.files("compbo.study").joinpath("presets", f"{preset_or_file}.toml")
+        resource = resources.files("compbo.study.grid").joinpath("presets", f"{preset_or_file}.toml")
         return parse_grid(preset_or_file, resource.read_text(encoding="utf-8"))
     path = Path(preset_or_file)
     if not path.is_file():

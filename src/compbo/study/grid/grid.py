@@ -9,7 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from compbo.study.cell import Cell, Inner, MethodSpec, Surrogate, maximizer_method
-from compbo.study.methods import KINDS, MAXIMIZER, optimiser_group, optimiser_names
+from compbo.study.methods.registry import KINDS, MAXIMIZER, optimiser_group, optimiser_names
 from compbo.study.tasks import FAMILIES, get_task, list_tasks
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import torch
 
 from compbo.seeds import derive_seed, numpy_stream
 from compbo.study.cell import Inner
-from compbo.study.methods import Point, Step
+from compbo.study.methods.registry import Point, Step
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import time
 from contextlib import suppress
 from typing import IO
 
-from compbo.study.environment import thread_environment
-from compbo.study.worker import Limits, encode_request, read_frame, write_frame
+from compbo.study.engine.environment import thread_environment
+from compbo.study.engine.worker import Limits, encode_request, read_frame, write_frame
 
 GRACE_SECONDS = 2.0  # for a process that is asked to end
 ATTEMPTS = 2  # a worker process that dies under a cell is replaced once
@@ -67,7 +67,7 @@ class Launcher:
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),  # what can be imported here, can be there
         }
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "compbo.study.worker"],
+            [sys.executable, "-P", "-m", "compbo.study.engine.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=variables,
@@ -109,8 +109,9 @@ class Launcher:
 
 
 def _lost(definition: str) -> bytes:
-    from compbo.study import experiment, schema
     from compbo.study.cell import cell_from_json
+    from compbo.study.engine import experiment
+    from compbo.study.results import schema
 
     reason = f"the worker process died {ATTEMPTS} times under this cell"
     return schema.to_bytes(experiment.lost_row(cell_from_json(definition), reason))

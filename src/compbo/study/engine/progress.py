@@ -8,14 +8,14 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from compbo.study import schema
-from compbo.study.status import Estimator, in_words
+from compbo.study.engine.status import Estimator, in_words
+from compbo.study.results import schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compbo.study.cell import Cell
-    from compbo.study.store import Survey
+    from compbo.study.results.store import Survey
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from compbo.study import schema
+from compbo.study.results import schema
 from compbo.study.tasks import require_reference
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from compbo.study.store import Store
+    from compbo.study.results.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compbo.study.options import AsJson, Debug, Methods, Place, Results, Selection, find_tasks_here, spread
+from compbo.study.cli.options import AsJson, Debug, Methods, Place, Results, Selection, find_tasks_here, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from compbo.study.cell import Cell
-    from compbo.study.pools import Pool
-    from compbo.study.store import Store
+    from compbo.study.engine.pools import Pool
+    from compbo.study.results.store import Store
 
 app = typer.Typer(
     name="study",
@@ -49,7 +49,7 @@ def list_cells(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Count and name the cells of a grid; without one, list the presets."""
-    from compbo.study import counts
+    from compbo.study.grid import counts
 
     if not (selection.given or selection.filtered or summary):
         _list_presets(as_json=as_json)
@@ -70,7 +70,7 @@ def list_cells(
 def _list_presets(*, as_json: bool) -> None:
     from rich.table import Table
 
-    from compbo.study.gridfile import load_grid, preset_names
+    from compbo.study.grid.gridfile import load_grid, preset_names
 
     presets = {name: load_grid(name).about for name in preset_names()}
     if as_json:
@@ -106,8 +106,8 @@ def run(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Run the cells that are not in the results folder yet. The same command goes on after any interruption."""
-    from compbo.study.store import Store
-    from compbo.study.tuned import apply_tuned
+    from compbo.study.results.store import Store
+    from compbo.study.tuner.records import apply_tuned
 
     if held_out and not tuned:
         raise ValueError("--held-out says which tuning is meant; give --tuned as well.")
@@ -122,7 +122,7 @@ def run(
 @readable
 def retry(place: Place, results: Results = Path("results"), debug: Debug = False) -> None:  # noqa: ARG001
     """Run the failed cells of a results folder again, perhaps with other limits."""
-    from compbo.study.status import study_status
+    from compbo.study.engine.status import study_status
 
     store = _existing(results)
     failed = [known.cell for known in study_status(store).failed]
@@ -133,7 +133,7 @@ def retry(place: Place, results: Results = Path("results"), debug: Debug = False
 
 
 def _run(cells: list[Cell], store: Store, make_pool: Callable[[], Pool], *, retry: bool) -> None:
-    from compbo.study.run import run_study
+    from compbo.study.engine.driver import run_study
 
     say(f"{counted(len(cells), 'cell')}, results in {store.folder}")
     with _stopped_in_words(store):
@@ -150,7 +150,7 @@ def _failures(count: int) -> str:
 @contextmanager
 def _stopped_in_words(store: Store) -> Iterator[None]:
     """Say how to go on after Ctrl-C, or after the workers have gone."""
-    from compbo.study.pools import PoolError
+    from compbo.study.engine.pools import PoolError
 
     try:
         yield
@@ -162,7 +162,7 @@ def _stopped_in_words(store: Store) -> Iterator[None]:
 
 
 def _existing(results: Path) -> Store:
-    from compbo.study.store import Store
+    from compbo.study.results.store import Store
 
     if not (results / "cells").is_dir():
         raise CommandError(f"{results} is not a results folder; name one with --results.", code=2)
@@ -180,7 +180,7 @@ def status(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Tell what is done, failed and left, and how long the rest takes; of a grid, or of all that was asked for."""
-    from compbo.study.status import study_status
+    from compbo.study.engine.status import study_status
 
     store = _existing(results)
     if selection.repeat is not None and not selection.given:
@@ -193,7 +193,7 @@ def _show_status(found: Any, workers: int, *, as_json: bool) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from compbo.study.status import in_words
+    from compbo.study.engine.status import in_words
 
     left, tuning_left = (None if s is None else s / workers for s in (found.seconds_left, found.tuning.seconds_left))
     with_workers = f"with {counted(workers, 'worker')}"
@@ -243,8 +243,8 @@ def tune(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Tune every optimiser's hyperparameters, as the paper does, for `run --tuned`. The same command goes on."""
-    from compbo.study.store import Store
-    from compbo.study.tuning import tune_study
+    from compbo.study.results.store import Store
+    from compbo.study.tuner.tune import tune_study
 
     cells, store, make_pool = methods.cells(), Store(results), place.pool_maker()
     say(f"Tuning for {counted(len(cells), 'cell')}, results in {store.folder}")

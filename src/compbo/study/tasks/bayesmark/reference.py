@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+COMMAND = "python -m compbo.study.tasks.bayesmark.measure_reference"  # writes the table
 COLUMNS = ("task", "evaluations", "failures", "best", *(f"after_{k}" for k in COUNTS))
 
 
@@ -33,7 +34,7 @@ class Reference(NamedTuple):
         if not 1 <= evaluations <= counts[-1]:
             raise ValueError(
                 f"Task {self.task}: random search is stored for 1 to {counts[-1]} evaluations, not {evaluations}; "
-                f"measure more with {_COMMAND}."
+                f"measure more with {COMMAND}."
             )
         return float(np.interp(np.log(evaluations), np.log(counts), self.curve))
 
@@ -42,9 +43,6 @@ class Reference(NamedTuple):
         blanks = ("",) * (len(COUNTS) - len(self.curve))
         numbers = (repr(float(x)) for x in (self.best, *self.curve))
         return (self.task, str(self.evaluations), str(self.failures), *numbers, *blanks)
-
-
-_COMMAND = "python -m compbo.study.tasks.reference"
 
 
 def expected_best(losses: list[float], count: int) -> float:
@@ -65,7 +63,7 @@ def summarise(task: str, losses: list[float], failures: int) -> Reference:
 
 def table_path() -> Path:
     """Where the table of the package is."""
-    return Path(str(resources.files("compbo.study").joinpath("data", "reference.csv")))
+    return Path(str(resources.files("compbo.study.tasks.bayesmark").joinpath("data", "reference.csv")))
 
 
 def read_table(path: Path) -> dict[str, Reference]:
@@ -75,7 +73,7 @@ def read_table(path: Path) -> dict[str, Reference]:
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
         if tuple(next(reader, ())) != COLUMNS:
-            raise ValueError(f"{path}: not a table of reference losses; write it again with {_COMMAND}.")
+            raise ValueError(f"{path}: not a table of reference losses; write it again with {COMMAND}.")
         rows = [
             Reference(task, int(evaluations), int(failures), float(best), tuple(float(x) for x in curve if x))
             for task, evaluations, failures, best, *curve in reader
@@ -97,5 +95,5 @@ def require_reference(task: str) -> Reference:
     """The stored random search of a task, or an error that says how to get one."""
     reference = stored_reference(task)
     if reference is None:
-        raise ValueError(f"Task {task}: no reference loss is stored; measure one with {_COMMAND} {task}.")
+        raise ValueError(f"Task {task}: no reference loss is stored; measure one with {COMMAND} {task}.")
     return reference

@@ -15,9 +15,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from compbo.seeds import derive_seed
-from compbo.study.tasks.datasets import CLASSIFICATION, DATASETS, REGRESSION, folds, load_split
-from compbo.study.tasks.models import CLASSIFIERS, MODELS, REGRESSORS, Model, Setting
-from compbo.study.tasks.stored import stored_reference
+from compbo.study.tasks.bayesmark.datasets import CLASSIFICATION, DATASETS, REGRESSION, folds, load_split
+from compbo.study.tasks.bayesmark.models import CLASSIFIERS, MODELS, REGRESSORS, Model, Setting
+from compbo.study.tasks.bayesmark.reference import stored_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

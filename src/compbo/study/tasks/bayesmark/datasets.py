@@ -56,7 +56,7 @@ def robust_standardize(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _shipped(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    with resources.files("compbo.study").joinpath("data", f"{name}.csv").open(encoding="utf-8") as file:
+    with resources.files("compbo.study.tasks.bayesmark").joinpath("data", f"{name}.csv").open(encoding="utf-8") as file:
         table = np.loadtxt(file, delimiter=",", skiprows=1)
     return table[:, :-1], table[:, -1]
 

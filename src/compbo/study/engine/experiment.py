@@ -16,15 +16,16 @@ import torch
 
 from compbo.evaluation import Outcome, as_outcome, describe
 from compbo.seeds import stream
-from compbo.study import environment, schema
-from compbo.study.methods import Point, Step, make_method
+from compbo.study.engine import environment
+from compbo.study.methods.registry import Point, Step, make_method
+from compbo.study.results import schema
 from compbo.study.tasks import get_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from compbo.study.cell import Cell
-    from compbo.study.methods import Method
+    from compbo.study.methods.registry import Method
     from compbo.study.tasks import Task
 
 log = logging.getLogger(__name__)

@@ -166,7 +166,7 @@ def _peer(name: str) -> Callable[[Cell, Task], Method]:
     """A class of `peers`, imported when it is needed."""
 
     def make(cell: Cell, task: Task) -> Method:
-        from compbo.study import peers
+        from compbo.study.methods import peers
 
         method: Method = getattr(peers, name)(cell, task)
         return method

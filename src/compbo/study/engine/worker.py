@@ -35,7 +35,7 @@ STDERR_KEPT = 4000  # characters of a dead process's last words
 _HEADER = struct.Struct(">Q")
 _DIE_WITH_PARENT, _ADOPT_ORPHANS = 1, 36  # options of prctl(2): PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 _PRELOADED = (
-    "compbo.study.experiment",
+    "compbo.study.engine.experiment",
     "compbo.optimizer",
     "botorch.optim",
     "botorch.test_functions",
@@ -112,7 +112,8 @@ def _warm_up() -> None:
     """Do once what every cell would do: imports, the names of things, PyArrow's first file. Nothing is computed."""
     for module in _PRELOADED:
         importlib.import_module(module)
-    from compbo.study import environment, schema
+    from compbo.study.engine import environment
+    from compbo.study.results import schema
 
     environment.versions()
     environment.machine()
@@ -127,8 +128,8 @@ def _waits_for(requests: IO[bytes]) -> bool:
 
 def _preload_for(cell: Cell) -> None:
     """Import what the cell will, so that the next cell of its sort finds it; failures are the cell's to report."""
-    from compbo.study.methods import KINDS
-    from compbo.study.tasks.tuning import parse_tuning
+    from compbo.study.methods.registry import KINDS
+    from compbo.study.tasks.bayesmark.task import parse_tuning
 
     modules = KINDS[cell.method.kind].modules if cell.method.kind in KINDS else ()
     if ":" not in cell.task and parse_tuning(cell.task) is not None:
@@ -240,7 +241,8 @@ def _cause(status: int, said: str) -> str:
 
 
 def _failure_row(cell: Cell, error: str, said: str, started: datetime, seconds: float) -> bytes:
-    from compbo.study import experiment, schema
+    from compbo.study.engine import experiment
+    from compbo.study.results import schema
 
     outcome = experiment.failure(error, f"{error}\nLast words on stderr:\n{said}" if said else error)
     return schema.to_bytes(
@@ -261,7 +263,8 @@ def _run_in_child(cell: Cell, limits: Limits, writer: int, words: int) -> None:
         faulthandler.enable(file=2)
         import torch
 
-        from compbo.study import experiment, schema
+        from compbo.study.engine import experiment
+        from compbo.study.results import schema
 
         torch.set_num_threads(limits.threads)
         data = schema.to_bytes(experiment.run_cell(cell))

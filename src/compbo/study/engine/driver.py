@@ -9,16 +9,16 @@ from collections import deque
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from compbo.study import schema
-from compbo.study.pools import PoolError
-from compbo.study.progress import Progress
+from compbo.study.engine.pools import PoolError
+from compbo.study.engine.progress import Progress
+from compbo.study.results import schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from compbo.study.cell import Cell
-    from compbo.study.pools import Finished, Pool
-    from compbo.study.store import Store, Survey
+    from compbo.study.engine.pools import Finished, Pool
+    from compbo.study.results.store import Store, Survey
 
 POLL_SECONDS = 1.0
 
@@ -139,7 +139,7 @@ def _store(finished: Finished, store: Store) -> schema.Row:
                 f"do all workers have the compbo of this driver, {version('compbo')}?"
             ) from error
     if type(finished.error).__name__ == "KilledWorker":
-        from compbo.study.experiment import lost_row
+        from compbo.study.engine.experiment import lost_row
 
         return store.write(finished.cell, schema.to_bytes(lost_row(finished.cell, f"Dask gave up: {finished.error}")))
     raise PoolError(f"The workers cannot run cells: {type(finished.error).__name__}: {finished.error}")

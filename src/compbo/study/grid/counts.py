@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from compbo.study.tasks.bayesmark.task import parse_tuning
 from compbo.study.tasks.synthetic import parse_synthetic
-from compbo.study.tasks.tuning import parse_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""Measure the reference losses of the tuning tasks by random search: python -m compbo.study.tasks.reference.
+"""Measure the reference losses of the tuning tasks by random search.
+
+    python -m compbo.study.tasks.bayesmark.measure_reference 'rf-*' --evaluations 1000
 
 Point i of a task is drawn from a stream of its own, every loss is appended to a log as soon as it is there, and a
 second run continues where the first one stopped; more evaluations later extend what was measured before.
@@ -16,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from compbo.seeds import stream
+from compbo.study.tasks.bayesmark.reference import COLUMNS, COMMAND, Reference, read_table, summarise, table_path
 from compbo.study.tasks.registry import get_task, list_tasks
-from compbo.study.tasks.stored import COLUMNS, Reference, read_table, summarise, table_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compbo.study.tasks.base import Task
+    from compbo.study.tasks.task import Task
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +104,7 @@ def write_table(path: Path, table: dict[str, Reference]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m compbo.study.tasks.reference", description=__doc__)
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("tasks", nargs="*", default=["*"], help="tasks or patterns such as 'knn-*' (default: all)")
     parser.add_argument("--evaluations", type=int, default=1000, help="random points per task (default: 1000)")
     parser.add_argument("--log", type=Path, default=Path("reference-log.csv"), help="where every loss is kept")

@@ -28,8 +28,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from compbo.storage.lease import InUseError
-from compbo.study import schema
 from compbo.study.cell import Cell, OtherVersionError, cell_from_json
+from compbo.study.results import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

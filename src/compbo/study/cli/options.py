@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from compbo.study.cell import Cell
-    from compbo.study.grid import Grid
-    from compbo.study.pools import Pool
+    from compbo.study.engine.pools import Pool
+    from compbo.study.grid.grid import Grid
 
 GRID, KEEP, WHERE = "Which cells", "What to keep of them", "Where they run"  # panels of the help
 
@@ -57,7 +57,7 @@ class Methods:
 
     def load(self) -> Grid:
         """The grid."""
-        from compbo.study.gridfile import load_grid, preset_names
+        from compbo.study.grid.gridfile import load_grid, preset_names
 
         if (self.preset is None) == (self.grid is None):
             raise ValueError(f"Give either --preset ({', '.join(preset_names())}) or --grid FILE.toml.")
@@ -69,7 +69,7 @@ class Methods:
 
     def keep(self, cells: Sequence[Cell]) -> list[Cell]:
         """Those of the cells that pass the filters."""
-        from compbo.study.grid import Filter
+        from compbo.study.grid.grid import Filter
 
         axes = {field.name for field in fields(Filter)} & {field.name for field in fields(self)}
         return Filter(**{axis: tuple(getattr(self, axis) or ()) for axis in axes}).apply(cells)
@@ -102,8 +102,8 @@ class Place:
 
     def pool_maker(self) -> Callable[[], Pool]:
         """What starts the workers, once the results folder is locked; bad values are refused now."""
-        from compbo.study.pools import DaskPool, LocalPool, check_address
-        from compbo.study.worker import Limits
+        from compbo.study.engine.pools import DaskPool, LocalPool, check_address
+        from compbo.study.engine.worker import Limits
 
         memory = None if self.memory_limit is None else int(min(self.memory_limit * 2**30, 2**63))  # inf: no limit
         limits = Limits(self.threads, self.time_limit, memory)

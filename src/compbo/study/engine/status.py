@@ -6,16 +6,16 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from compbo.study import schema
-from compbo.study.tuned import key_of, read_records
+from compbo.study.results import schema
+from compbo.study.tuner.records import key_of, read_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from compbo.study.cell import Cell
-    from compbo.study.store import Known, Store, Survey
-    from compbo.study.tuned import Record
+    from compbo.study.results.store import Known, Store, Survey
+    from compbo.study.tuner.records import Record
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""Grids: which cells a study is made of."""

@@ -1,0 +1,1 @@
+"""The results: a folder of rows, the table they make, and its scores."""
