@@ -19,12 +19,11 @@ from compbo.cli import app
 from compbo.numerics import threads_for
 from compbo.study.engine.driver import run_study
 from compbo.study.engine.experiment import run_cell
+from compbo.study.engine.messages import Limits
 from compbo.study.engine.pools import DaskPool, PoolError
 from compbo.study.engine.status import study_status
-from compbo.study.engine.worker import Limits
-from compbo.study.grid.gridfile import load_grid
-from compbo.study.results import schema
-from compbo.study.results.store import Store, load
+from compbo.study.grid import load_grid
+from compbo.study.results import Store, load, schema
 from study_helpers import determined, marked_processes, own, python_path, stored, study, study_output, wait_for
 
 

@@ -5,18 +5,27 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compbo.study.cli.options import AsJson, Debug, Methods, Place, Results, Selection, find_tasks_here, spread
+from compbo.study.cli.options import (
+    AsJson,
+    CellOptions,
+    Debug,
+    MethodOptions,
+    Results,
+    WorkerOptions,
+    find_tasks_here,
+    one_option_per_field,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from compbo.study.cell import Cell
     from compbo.study.engine.pools import Pool
-    from compbo.study.results.store import Store
+    from compbo.study.results import Store
 
 app = typer.Typer(
     name="study",
@@ -28,10 +37,8 @@ app = typer.Typer(
 )
 
 # After `app`: importing compbo.cli attaches it to the main command.
-from compbo.cli.console import INTERRUPTED, CommandError, out, readable, say  # noqa: E402
+from compbo.cli.console import INTERRUPTED, CommandError, readable, say  # noqa: E402
 from compbo.words import counted  # noqa: E402
-
-FAILURES_SHOWN = 20
 
 
 @app.callback()
@@ -40,74 +47,52 @@ def _every_command() -> None:
 
 
 @app.command("list")
-@spread
+@one_option_per_field
 @readable
 def list_cells(
-    selection: Selection,
+    selection: CellOptions,
     summary: Annotated[bool, typer.Option("--summary", help="Counts only, not every cell.")] = False,
     as_json: AsJson = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Count and name the cells of a grid; without one, list the presets."""
-    from compbo.study.grid import counts
+    from compbo.study.cli import display
+    from compbo.study.grid import load_grid, preset_names
+    from compbo.study.grid.counts import against_the_paper, count_cells
 
     if not (selection.given or selection.filtered or summary):
-        _list_presets(as_json=as_json)
+        presets = {name: load_grid(name).about for name in preset_names()}
+        if as_json:
+            typer.echo(json.dumps({"presets": presets}))
+        else:
+            display.print_presets(presets)
         return
     cells = selection.cells()
     if as_json:
-        rows = [{"cell": cell.hash, "name": cell.name, **cell.to_dict()} for cell in cells]
-        typer.echo(json.dumps({"count": len(cells), "cells": [] if summary else rows}))
+        typer.echo(display.cells_as_json(cells, summary=summary))
         return
-    _show_counts(counts.summary(cells))
+    display.print_counts(count_cells(cells))
     if selection.preset == "paper":
-        say(counts.against_the_paper(cells))
+        say(against_the_paper(cells))
     if not summary:
         for cell in cells:
             typer.echo(f"{cell.hash}  {cell.name}")
 
 
-def _list_presets(*, as_json: bool) -> None:
-    from rich.table import Table
-
-    from compbo.study.grid.gridfile import load_grid, preset_names
-
-    presets = {name: load_grid(name).about for name in preset_names()}
-    if as_json:
-        typer.echo(json.dumps({"presets": presets}))
-        return
-    table = Table("preset", "what it is", box=None, pad_edge=False, header_style="bold")
-    for name, about in presets.items():
-        table.add_row(name, about)
-    out.print(table)
-
-
-def _show_counts(rows: list[Any]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("", "tasks", "acquisitions", "optimisers", "seeds", "cells"):
-        table.add_column(column, justify="right" if column else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*(str(entry) for entry in row))
-    table.add_row("[bold]in all[/]", "", "", "", "", f"[bold]{sum(row.cells for row in rows)}[/]")
-    out.print(table)
-
-
-@app.command()
-@spread
+@app.command("run")
+@one_option_per_field
 @readable
-def run(
-    selection: Selection,
-    place: Place,
+def run_cells(
+    selection: CellOptions,
+    place: WorkerOptions,
     results: Results = Path("results"),
     tuned: Annotated[bool, typer.Option("--tuned", help="With what `compbo study tune` found.")] = False,
     held_out: Annotated[bool, typer.Option("--held-out", help="... and `tune --held-out`: on other tasks.")] = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Run the cells that are not in the results folder yet. The same command goes on after any interruption."""
-    from compbo.study.results.store import Store
-    from compbo.study.tuner.records import apply_tuned
+    from compbo.study.results import Store
+    from compbo.study.tuner.tuned_file import apply_tuned
 
     if held_out and not tuned:
         raise ValueError("--held-out says which tuning is meant; give --tuned as well.")
@@ -117,15 +102,15 @@ def run(
     _run(cells, store, place.pool_maker(), retry=False)
 
 
-@app.command()
-@spread
+@app.command("retry")
+@one_option_per_field
 @readable
-def retry(place: Place, results: Results = Path("results"), debug: Debug = False) -> None:  # noqa: ARG001
+def retry_failed(place: WorkerOptions, results: Results = Path("results"), debug: Debug = False) -> None:  # noqa: ARG001
     """Run the failed cells of a results folder again, perhaps with other limits."""
     from compbo.study.engine.status import study_status
 
     store = _existing(results)
-    failed = [known.cell for known in study_status(store).failed]
+    failed = [stored.cell for stored in study_status(store).failed]
     if not failed:
         say(f"No cell of {results} has failed.")
         return
@@ -162,79 +147,44 @@ def _stopped_in_words(store: Store) -> Iterator[None]:
 
 
 def _existing(results: Path) -> Store:
-    from compbo.study.results.store import Store
+    from compbo.study.results import Store
 
     if not (results / "cells").is_dir():
         raise CommandError(f"{results} is not a results folder; name one with --results.", code=2)
     return Store(results)
 
 
-@app.command()
-@spread
+@app.command("status")
+@one_option_per_field
 @readable
-def status(
-    selection: Selection,
+def show_status(
+    selection: CellOptions,
     results: Results = Path("results"),
     workers: Annotated[int, typer.Option(min=1, help="To work out the time left.")] = 1,
     as_json: AsJson = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Tell what is done, failed and left, and how long the rest takes; of a grid, or of all that was asked for."""
-    from compbo.study.engine.status import study_status
+    from compbo.study.cli import display
+    from compbo.study.tuner.status import study_and_tuning_status
 
     store = _existing(results)
     if selection.repeat is not None and not selection.given:
         raise ValueError("--repeat is about a grid; give --preset or --grid as well.")
-    found = study_status(store, selection.cells()) if selection.given else study_status(store, keep=selection.keep)
-    _show_status(found, workers, as_json=as_json)
-
-
-def _show_status(found: Any, workers: int, *, as_json: bool) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from compbo.study.engine.status import in_words
-
-    left, tuning_left = (None if s is None else s / workers for s in (found.seconds_left, found.tuning.seconds_left))
-    with_workers = f"with {counted(workers, 'worker')}"
+    cells = selection.cells() if selection.given else None
+    study, tuning = study_and_tuning_status(store, cells, selection.keep)
     if as_json:
-        failures = [{"cell": k.cell.hash, "name": k.cell.name, "error": k.error} for k in found.failed]
-        counts = {"total": found.total, "done": len(found.done), "failed": len(found.failed), "left": len(found.left)}
-        seconds = {"seconds_spent": found.seconds_spent, "seconds_left": left}
-        tuning = {**found.tuning._asdict(), "seconds_left": tuning_left}
-        damaged = {str(path): reason for path, reason in found.damaged.items()}
-        more = {"owner": found.owner, "tuning": tuning, "damaged": damaged, "failures": failures}
-        typer.echo(json.dumps({**counts, **seconds, **more}))
-        return
-    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_row("done", f"{len(found.done)} of {found.total}")
-    table.add_row("failed", f"[red]{len(found.failed)}[/]" if found.failed else "0")
-    table.add_row("left", str(len(found.left)))
-    table.add_row("time of the cells so far", in_words(found.seconds_spent))
-    if found.left:
-        table.add_row(f"time left {with_workers}", in_words(left))
-    if found.tuning.problems:
-        tuning = found.tuning
-        table.add_row("tuned", f"{tuning.tuned} of {counted(tuning.problems, 'problem')}")
-        table.add_row("configurations judged", f"{tuning.judged} of {tuning.configurations}")
-        if tuning.judged < tuning.configurations:
-            table.add_row(f"time of tuning left {with_workers}", in_words(tuning_left))
-    table.add_row("running now", escape(found.owner) if found.owner else "no")
-    out.print(table)
-    for path, reason in found.damaged.items():
-        out.print(f"[red]damaged[/] {escape(str(path))}: {escape(reason)}; the next run sets it aside", soft_wrap=True)
-    for known in found.failed[:FAILURES_SHOWN]:
-        out.print(f"[red]failed[/] {escape(known.cell.name)}: {escape(known.error)}", soft_wrap=True)
-    if len(found.failed) > FAILURES_SHOWN:
-        out.print(f"... and {len(found.failed) - FAILURES_SHOWN} more (--json lists all)")
+        typer.echo(display.status_as_json(study, tuning, workers))
+    else:
+        display.print_status(study, tuning, workers)
 
 
-@app.command()
-@spread
+@app.command("tune")
+@one_option_per_field
 @readable
-def tune(
-    methods: Methods,
-    place: Place,
+def tune_hyperparameters(
+    methods: MethodOptions,
+    place: WorkerOptions,
     results: Results = Path("results"),
     configurations: Annotated[int, typer.Option(min=1, help="Per task, acquisition and optimiser.")] = 33,
     held_out: Annotated[
@@ -243,7 +193,7 @@ def tune(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Tune every optimiser's hyperparameters, as the paper does, for `run --tuned`. The same command goes on."""
-    from compbo.study.results.store import Store
+    from compbo.study.results import Store
     from compbo.study.tuner.tune import tune_study
 
     cells, store, make_pool = methods.cells(), Store(results), place.pool_maker()

@@ -1,6 +1,6 @@
-"""The options that the commands of `compbo study` share, each written once, as frozen dataclasses.
+"""The options that several commands of `compbo study` have, each written once, as fields of frozen dataclasses.
 
-`spread` turns a command that takes such a dataclass into one with an option per field.
+`one_option_per_field` makes a command that takes these dataclasses one that has an option for every field.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from compbo.study.cell import Cell
     from compbo.study.engine.pools import Pool
-    from compbo.study.grid.grid import Grid
+    from compbo.study.grid import Grid
 
 GRID, KEEP, WHERE = "Which cells", "What to keep of them", "Where they run"  # panels of the help
 
@@ -33,8 +33,8 @@ def _option(help_text: str, panel: str, *names: str, **more: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Methods:
-    """A grid and the filters that concern what is compared: all but the seeds."""
+class MethodOptions:
+    """A grid, and filters on what is compared: on everything but the seeds."""
 
     preset: Annotated[str | None, _option("A grid of the package; `compbo study list` names them.", GRID)] = None
     grid: Annotated[Path | None, _option("A grid of your own: a TOML file.", GRID)] = None
@@ -52,12 +52,12 @@ class Methods:
 
     @property
     def filtered(self) -> bool:
-        """Whether any other option was."""
+        """Whether any other option was given."""
         return any(getattr(self, field.name) for field in fields(self) if field.name not in ("preset", "grid"))
 
     def load(self) -> Grid:
         """The grid."""
-        from compbo.study.grid.gridfile import load_grid, preset_names
+        from compbo.study.grid import load_grid, preset_names
 
         if (self.preset is None) == (self.grid is None):
             raise ValueError(f"Give either --preset ({', '.join(preset_names())}) or --grid FILE.toml.")
@@ -69,27 +69,27 @@ class Methods:
 
     def keep(self, cells: Sequence[Cell]) -> list[Cell]:
         """Those of the cells that pass the filters."""
-        from compbo.study.grid.grid import Filter
+        from compbo.study.grid import Filter
 
         axes = {field.name for field in fields(Filter)} & {field.name for field in fields(self)}
         return Filter(**{axis: tuple(getattr(self, axis) or ()) for axis in axes}).apply(cells)
 
 
 @dataclass(frozen=True)
-class Selection(Methods):
-    """A grid and all filters."""
+class CellOptions(MethodOptions):
+    """A grid, and filters on everything."""
 
     repeat: Annotated[int | None, _option("Seeds 0 to N-1 instead of the grid's.", GRID, min=1)] = None
     seed: Annotated[list[int] | None, _option("Such seeds only.", KEEP)] = None
 
     def load(self) -> Grid:
-        """The grid, with other seeds if so many were asked for."""
+        """The grid, with the seeds of `repeat` if it is given."""
         grid = super().load()
         return grid if self.repeat is None else grid.with_seeds(range(self.repeat))
 
 
 @dataclass(frozen=True)
-class Place:
+class WorkerOptions:
     """Where cells run, and what each may use."""
 
     workers: Annotated[
@@ -101,9 +101,9 @@ class Place:
     memory_limit: Annotated[float | None, _option("The same for its memory, in GB.", WHERE)] = None
 
     def pool_maker(self) -> Callable[[], Pool]:
-        """What starts the workers, once the results folder is locked; bad values are refused now."""
+        """A function that starts the workers; values that are not possible are refused now."""
+        from compbo.study.engine.messages import Limits
         from compbo.study.engine.pools import DaskPool, LocalPool, check_address
-        from compbo.study.engine.worker import Limits
 
         memory = None if self.memory_limit is None else int(min(self.memory_limit * 2**30, 2**63))  # inf: no limit
         limits = Limits(self.threads, self.time_limit, memory)
@@ -115,8 +115,8 @@ class Place:
         return lambda: DaskPool(address, limits)
 
 
-def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose dataclass parameters are given as one option per field."""
+def one_option_per_field(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for every field of its parameters that are dataclasses."""
     parameters = inspect.signature(command, eval_str=True).parameters.values()
     groups: dict[str, Any] = {p.name: p.annotation for p in parameters if is_dataclass(p.annotation)}
 
@@ -147,6 +147,6 @@ def _options_of(group: Any) -> list[inspect.Parameter]:
 
 
 def find_tasks_here() -> None:
-    """Let tasks of your own, module:object, be found in the current folder, here and in the processes of the cells."""
+    """Find tasks of your own, module:object, in the current folder: here and in the processes of the cells."""
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))

@@ -9,10 +9,11 @@ import re
 import resource
 import sys
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
-PACKAGES = ("compbo", "torch", "numpy", "scipy", "botorch", "gpytorch", "optuna", "cma", "scikit-learn", "pyarrow")
+from compbo.versions import installed_versions
+
+PACKAGES = ("torch", "numpy", "scipy", "botorch", "gpytorch", "optuna", "cma", "scikit-learn", "pyarrow")
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -23,19 +24,13 @@ THREAD_VARIABLES = (
 
 
 @cache
-def versions() -> str:
-    """Of Python and of what computes, as JSON."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return json.dumps(found)
+def versions_json() -> str:
+    """The versions of Python, compbo and what it computes with, as JSON."""
+    return json.dumps(installed_versions(PACKAGES))
 
 
 @cache
-def machine() -> str:
+def machine_json() -> str:
     """Host, platform, processor, cores and memory in GB, as JSON."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return json.dumps(
@@ -59,7 +54,7 @@ def _processor() -> str:
 
 
 def thread_environment(threads: int) -> dict[str, str]:
-    """Environment variables that hold every BLAS, and OpenMP, to so many threads."""
+    """Environment variables that limit every BLAS, and OpenMP, to this number of threads."""
     return dict.fromkeys(THREAD_VARIABLES, str(threads))
 
 

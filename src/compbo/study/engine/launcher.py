@@ -1,6 +1,6 @@
-"""Run cells in processes of their own, from here or from a Dask worker: the other end of `worker.py`.
+"""Start worker processes (`worker.py`) and give them cells, on this machine or inside a Dask worker.
 
-Nothing heavy is imported here, so that a Dask worker stays small; cells travel as their definitions.
+Nothing heavy is imported here: a Dask worker stays small. A cell is sent as its definition.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import IO
 
 from compbo.study.engine.environment import thread_environment
-from compbo.study.engine.worker import Limits, encode_request, read_frame, write_frame
+from compbo.study.engine.messages import Limits, encode_request, read_frame, write_frame
 
 GRACE_SECONDS = 2.0  # for a process that is asked to end
 ATTEMPTS = 2  # a worker process that dies under a cell is replaced once
@@ -34,7 +34,7 @@ class Launcher:
         self._closed = False
 
     def run(self, definition: str) -> bytes:
-        """The row of the cell of that definition as a Parquet file, whatever happens to the cell."""
+        """Run the cell of a definition; the file of its row, also if the cell or the worker process fails."""
         for _ in range(ATTEMPTS):
             with self._busy:
                 answer = None if self._closed else self._attempt(definition)
@@ -64,7 +64,7 @@ class Launcher:
             **os.environ,
             **thread_environment(self._limits.threads),
             "PYTHONHASHSEED": "0",
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),  # what can be imported here, can be there
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),  # to find what is found here
         }
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "compbo.study.engine.worker"],
@@ -75,7 +75,7 @@ class Launcher:
         )
 
     def _reap(self) -> None:
-        """Be done with the process, dead or alive."""
+        """End the process, if there is one, and forget it."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -110,11 +110,11 @@ class Launcher:
 
 def _lost(definition: str) -> bytes:
     from compbo.study.cell import cell_from_json
-    from compbo.study.engine import experiment
+    from compbo.study.engine.rows import failed_row
     from compbo.study.results import schema
 
     reason = f"the worker process died {ATTEMPTS} times under this cell"
-    return schema.to_bytes(experiment.lost_row(cell_from_json(definition), reason))
+    return schema.to_bytes(failed_row(cell_from_json(definition), reason))
 
 
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
@@ -127,7 +127,7 @@ _of_this_thread = threading.local()
 
 
 def run_remote(definition: str, threads: int, seconds: float | None, memory: int | None) -> bytes:
-    """A cell on a Dask worker: one process per cell, below a worker process kept by this thread."""
+    """Run a cell on a Dask worker, in a process of its own below a worker process that this thread keeps."""
     limits = Limits(threads, seconds, memory)
     if getattr(_of_this_thread, "limits", None) != limits:
         old = getattr(_of_this_thread, "launcher", None)

@@ -14,8 +14,7 @@ from compbo.study.engine.launcher import Launcher, LauncherClosedError, run_remo
 
 if TYPE_CHECKING:
     from compbo.study.cell import Cell
-    from compbo.study.engine.worker import Limits
-
+    from compbo.study.engine.messages import Limits
 
 UNSETTLED = ("pending", "lost")
 
@@ -24,8 +23,12 @@ class PoolError(RuntimeError):
     """The workers are gone or cannot run cells; what was finished is stored."""
 
 
-class Finished(NamedTuple):
-    """A cell and its file, or what kept the pool from running it."""
+class CellLostError(RuntimeError):
+    """Every worker that was given this cell has died."""
+
+
+class FinishedCell(NamedTuple):
+    """A cell and the file of its row; data None: the error says why the pool could not run it."""
 
     cell: Cell
     data: bytes | None
@@ -46,11 +49,11 @@ class Pool(Protocol):
         ...
 
     def submit(self, cell: Cell) -> None:
-        """Begin a cell, now or when a place is free."""
+        """Begin a cell, now or when there is room for it."""
         ...
 
-    def wait(self, seconds: float) -> Finished | None:
-        """The next finished cell; None after so many seconds."""
+    def wait(self, seconds: float) -> FinishedCell | None:
+        """The next finished cell; None if there is none within these seconds."""
         ...
 
     def close(self) -> None:
@@ -66,7 +69,7 @@ class LocalPool:
             raise ValueError(f"workers must be at least 1, got {workers}.")
         self.slots = self.window = workers
         self._todo: queue.SimpleQueue[Cell | None] = queue.SimpleQueue()
-        self._finished: queue.SimpleQueue[Finished] = queue.SimpleQueue()
+        self._finished: queue.SimpleQueue[FinishedCell] = queue.SimpleQueue()
         self._launchers = [Launcher(limits) for _ in range(workers)]
         for launcher in self._launchers:
             threading.Thread(target=self._work, args=(launcher,), name="compbo cells", daemon=True).start()
@@ -74,18 +77,18 @@ class LocalPool:
     def _work(self, launcher: Launcher) -> None:
         while (cell := self._todo.get()) is not None:
             try:
-                self._finished.put(Finished(cell, launcher.run(cell.definition)))
+                self._finished.put(FinishedCell(cell, launcher.run(cell.definition)))
             except LauncherClosedError:
                 return
             except Exception as error:  # handed to the driver, which raises it
-                self._finished.put(Finished(cell, None, error))
+                self._finished.put(FinishedCell(cell, None, error))
 
     def submit(self, cell: Cell) -> None:
         """Begin a cell when a process is free."""
         self._todo.put(cell)
 
-    def wait(self, seconds: float) -> Finished | None:
-        """The next finished cell; None after so many seconds."""
+    def wait(self, seconds: float) -> FinishedCell | None:
+        """The next finished cell; None if there is none within these seconds."""
         try:
             return self._finished.get(timeout=seconds)
         except queue.Empty:
@@ -105,6 +108,13 @@ def check_address(address: str) -> str:
     return address
 
 
+def cell_error(error: BaseException) -> BaseException:
+    """What kept Dask from running a cell: `CellLostError` if its workers died, any other error as it is."""
+    if isinstance(error, load_optional("distributed", "study").KilledWorker):
+        return CellLostError(f"Dask gave up: {error}")
+    return error
+
+
 class DaskPool:
     """Any Dask cluster, by the address of its scheduler. A lost worker's cells run again on another, by Dask."""
 
@@ -118,10 +128,10 @@ class DaskPool:
             raise PoolError(
                 f"No Dask scheduler answers at {address} ({type(error).__name__}); is it running?"
             ) from error
-        self._submitted: dict[str, tuple[Any, Cell]] = {}  # a future that nobody holds is taken back
+        self._submitted: dict[str, tuple[Any, Cell]] = {}  # Dask takes back a future that is not kept
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._again: list[Any] = []  # finished on a worker that died before its result was fetched: Dask runs it again
-        self._run = uuid.uuid4().hex[:8]  # keys of their own, whatever an earlier driver left on the scheduler
+        self._run = uuid.uuid4().hex[:8]  # keys that no earlier driver has left on the scheduler
 
     @property
     def slots(self) -> int:
@@ -144,8 +154,8 @@ class DaskPool:
         self._submitted[future.key] = future, cell
         future.add_done_callback(self._finished.put)
 
-    def wait(self, seconds: float) -> Finished | None:
-        """The next finished cell; None after so many seconds; PoolError if the scheduler is gone."""
+    def wait(self, seconds: float) -> FinishedCell | None:
+        """The next finished cell; None if there is none within these seconds; PoolError if the scheduler is gone."""
         future = next((again for again in self._again if again.status not in UNSETTLED), None)
         if future is not None:
             self._again.remove(future)
@@ -161,19 +171,19 @@ class DaskPool:
             return None
         return self._outcome(future)
 
-    def _outcome(self, future: Any) -> Finished:
+    def _outcome(self, future: Any) -> FinishedCell:
         if future.status == "cancelled":
             raise PoolError(self._lost())
         _, cell = self._submitted.pop(future.key)
         if future.status == "error":
-            return Finished(cell, None, future.exception())
+            return FinishedCell(cell, None, cell_error(future.exception()))
         data: bytes = future.result()
-        return Finished(cell, data)
+        return FinishedCell(cell, data)
 
     def _lost(self) -> str:
         return f"The Dask scheduler at {self._address} is gone; start it and give the same command to go on."
 
     def close(self) -> None:
-        """Take back what has not begun; a cell that runs on a worker ends there, unheard."""
+        """Take back what has not begun; a cell that runs on a worker ends there, and its row is lost."""
         self._submitted.clear()
         self._client.close(timeout=5)

@@ -1,4 +1,4 @@
-"""Progress of the driver, with the time left: a bar in a terminal, a line a minute in a log."""
+"""The progress of the driver on the screen, with the time left: a bar in a terminal, a line a minute in a log."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from compbo.study.engine.status import Estimator, in_words
+from compbo.study.engine.estimate import Estimator, duration_in_words
 from compbo.study.results import schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compbo.study.cell import Cell
-    from compbo.study.results.store import Survey
+    from compbo.study.results.survey import Survey
 
 log = logging.getLogger(__name__)
 
 LINE_SECONDS = 60.0  # between two lines where no terminal is
 
 
-class Progress:
-    """How far it is, with the time left: a bar in a terminal, elsewhere a line now and then; show=False: nothing."""
+class StudyProgress:
+    """How many cells are done, and the time left."""
 
     def __init__(self, survey: Survey, *, show: bool | None = None) -> None:
+        """show: True: a bar; False: nothing; None: a bar in a terminal, elsewhere a line a minute."""
         self._done = self._failed = 0
         self._estimator = Estimator.of(survey)
         self._screen = None if show is False else _Bar() if show or sys.stderr.isatty() else _Lines()
@@ -41,17 +42,23 @@ class Progress:
             log.warning("%s: failed: %s", cell.name, row["error"])
 
     def show(self, known: Sequence[Cell], left: int, slots: int) -> None:
-        """Bring the screen up to date: so many cells have not finished, some of them known by now."""
+        """Bring the screen up to date.
+
+        Args:
+            known: cells that have not finished, as far as they are known.
+            left: how many have not finished in all.
+            slots: how many run at the same time.
+        """
         if self._screen is None or not self._screen.due():
             return
         seconds = self._estimator.total(known)
         if seconds is not None and known:
-            seconds *= left / len(known)  # those to come are taken to be like those known
-        remaining = "no worker yet" if slots == 0 else in_words(None if seconds is None else seconds / slots)
+            seconds *= left / len(known)  # those not yet known are taken to be like those known
+        remaining = "no worker yet" if slots == 0 else duration_in_words(None if seconds is None else seconds / slots)
         failed = f", {self._failed} failed" if self._failed else ""
         try:
             self._screen.show(self._done, self._done + left, f"left: {remaining}{failed}")
-        except OSError:  # the terminal is closed: nobody looks, and the study goes on
+        except OSError:  # the terminal is closed; the study goes on
             self._screen = None
 
     def close(self) -> None:

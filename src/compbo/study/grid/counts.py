@@ -1,11 +1,10 @@
-"""Counting cells: a summary of a grid, and how the preset `paper` compares with the paper."""
+"""Counting cells: by family of tasks, and how the preset `paper` compares with the paper."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from compbo.study.tasks.bayesmark.task import parse_tuning
-from compbo.study.tasks.synthetic import parse_synthetic
+from compbo.study.tasks import BayesmarkTask, SyntheticTask, parse_builtin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +16,8 @@ PAPER_SYNTHETIC = {16: 490, 40: 490, 60: 485, 80: 545, 100: 545, 120: 545}  # th
 PAPER_REGRESSION, PAPER_CLASSIFICATION = 672, 288
 
 
-class Count(NamedTuple):
-    """One line of the summary."""
+class CellCount(NamedTuple):
+    """The cells of one family of tasks: how many there are on each axis, and in all."""
 
     what: str
     tasks: int
@@ -28,14 +27,14 @@ class Count(NamedTuple):
     cells: int
 
 
-def summary(cells: Sequence[Cell]) -> list[Count]:
-    """Cells by family and dimension (synthetic), by data set (tuning), or by task (own)."""
+def count_cells(cells: Sequence[Cell]) -> list[CellCount]:
+    """Cells by family and dimension (synthetic), by data set (tuning), or by task (your own)."""
+    families = {task: family_of(task) for task in {cell.task for cell in cells}}
     groups: dict[str, list[Cell]] = {}
-    names = {cell.task: _group(cell.task) for cell in cells}
     for cell in cells:
-        groups.setdefault(names[cell.task], []).append(cell)
+        groups.setdefault(families[cell.task], []).append(cell)
     return [
-        Count(
+        CellCount(
             what,
             len({cell.task for cell in members}),
             len({cell.method.acquisition for cell in members} - {""}),
@@ -47,24 +46,21 @@ def summary(cells: Sequence[Cell]) -> list[Count]:
     ]
 
 
-def _group(task: str) -> str:
-    if ":" in task:
-        return task
-    synthetic = parse_synthetic(task)
-    if synthetic is not None:
-        shifted = "shifted" if synthetic.shifted else "synthetic"
-        return f"{shifted} {synthetic.dimension}D" + (f" noise {synthetic.noise:g}" if synthetic.noise else "")
-    tuning = parse_tuning(task)
-    return "own" if tuning is None else f"tuning {tuning.data}"
+def family_of(spec: str) -> str:
+    """What a task is counted under."""
+    task = parse_builtin(spec)
+    if isinstance(task, SyntheticTask):
+        shifted = "shifted" if task.shifted else "synthetic"
+        return f"{shifted} {task.dimension}D" + (f" noise {task.noise:g}" if task.noise else "")
+    return f"tuning {task.data}" if isinstance(task, BayesmarkTask) else spec
 
 
 def against_the_paper(cells: Sequence[Cell]) -> str:
     """The count of experiments beside the paper's 3958, and why they differ."""
     experiments = {(cell.task, cell.method.acquisition, cell.method.optimiser): cell for cell in cells}
-    synthetic = [cell for cell in experiments.values() if parse_synthetic(cell.task) is not None]
-    tuning = [cell for cell in experiments.values() if parse_synthetic(cell.task) is None]
-    grid = sum(1 for cell in synthetic if cell.method.maximizer)
-    tuned = sum(1 for cell in tuning if cell.method.maximizer)
+    of_maximizers = [cell for cell in experiments.values() if cell.method.maximizer]
+    grid = sum(isinstance(parse_builtin(cell.task), SyntheticTask) for cell in of_maximizers)
+    tuned = len(of_maximizers) - grid
     captions = sum(PAPER_SYNTHETIC.values())
     return (
         f"{len(cells)} cells are {len(experiments)} experiments (task x acquisition x optimiser, seeds not counted); "

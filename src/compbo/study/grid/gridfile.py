@@ -1,6 +1,6 @@
 """Grids as TOML: the presets of the package (`presets/`) and files of your own; docs/study.md describes the keys.
 
-Everything is checked here, so that a slip is told before a cell runs, and no key is accepted and ignored.
+Everything is checked here: a mistake is told before a cell runs, and no key is accepted and ignored.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.maximizers import CATALOGUE, get_entry
-from compbo.study.cell import Inner
-from compbo.study.grid.grid import Block, Grid, expand_optimisers, expand_tasks, near
+from compbo.study.cell import InnerSpec
+from compbo.study.grid.grid import Block, Grid
+from compbo.study.grid.names import expand_optimisers, expand_tasks, name_hint
 from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.priors import get_priors
 
@@ -92,7 +93,7 @@ def _block(table: Mapping[str, Any]) -> Block:
 def _check_keys(what: str, table: Mapping[str, Any], known: set[str]) -> None:
     for key in table:
         if key not in known:
-            raise ValueError(f"unknown key {key} in {what}; {near(key, sorted(known))}")
+            raise ValueError(f"unknown key {key} in {what}; {name_hint(key, sorted(known))}")
 
 
 def _table(name: str, value: object) -> dict[str, Any]:
@@ -130,16 +131,16 @@ def _acquisition(name: str) -> str:
     return name.lower()
 
 
-def _inner(table: dict[str, Any]) -> Inner:
-    _check_keys("inner", table, {field.name for field in fields(Inner)})
+def _inner(table: dict[str, Any]) -> InnerSpec:
+    _check_keys("inner", table, {field.name for field in fields(InnerSpec)})
     share = table.get("around_incumbents")
-    return Inner(**{**table, "around_incumbents": float(share)} if type(share) is int else table)
+    return InnerSpec(**{**table, "around_incumbents": float(share)} if type(share) is int else table)
 
 
 def _hyperparameters(table: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Per optimiser of the catalogue; names and ranges are checked."""
     for optimiser, values in table.items():
         if optimiser not in CATALOGUE:
-            raise ValueError(f"hyperparameters: no optimiser {optimiser!r}; {near(optimiser, list(CATALOGUE))}")
+            raise ValueError(f"hyperparameters: no optimiser {optimiser!r}; {name_hint(optimiser, list(CATALOGUE))}")
         get_entry(optimiser).settings(**_table(f"hyperparameters.{optimiser}", values))
     return table

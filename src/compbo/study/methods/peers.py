@@ -1,7 +1,7 @@
 """Peers behind the study's interface: BoTorch, Optuna and pycma, with the defaults their users get.
 
-Each is seeded by the cell. BoTorch draws from PyTorch's global generator, which is put back as it was; the others
-have generators of their own.
+Each is seeded by the cell. BoTorch draws from PyTorch's global generator, which is put back afterwards; the others have
+generators of their own.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import numpy as np
 import torch
 
 from compbo.seeds import derive_seed, numpy_stream
-from compbo.study.cell import Inner
-from compbo.study.methods.registry import Point, Step
+from compbo.study.methods.method import inner_of
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
@@ -25,11 +24,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from compbo.study.cell import Cell
+    from compbo.study.methods.method import Point
     from compbo.study.tasks import Task
 
 
-class _History:
-    """Points in the unit cube and losses, in order of arrival; a failure stands at the worst loss seen."""
+class _Told:
+    """What was told, in order of arrival; a failure has the worst loss seen."""
 
     def __init__(self, task: Task) -> None:
         self._space = task.space
@@ -37,16 +37,18 @@ class _History:
         self._losses: list[float | None] = []
 
     def add(self, points: Sequence[Mapping[str, Any]], losses: Sequence[float | None]) -> None:
+        """Points with their losses."""
         self._points.extend(points)
         self._losses.extend(losses)
 
     @property
     def x(self) -> Tensor:
-        """(n, d)."""
+        """The points in the unit cube, (n, d)."""
         return self._space.to_unit(self._points)
 
     @property
     def losses(self) -> list[float]:
+        """One number for every point."""
         known = [loss for loss in self._losses if loss is not None]
         worst = max(known, default=0.0)
         return [worst if loss is None else loss for loss in self._losses]
@@ -59,13 +61,13 @@ class BoTorchMethod:
     """
 
     def __init__(self, cell: Cell, task: Task) -> None:
-        self._seed, self._inner, self._space = cell.seed, cell.inner or Inner(), task.space
-        self._history = _History(task)
-        self.last_step = Step()
+        self._seed, self._inner, self._space = cell.seed, inner_of(cell), task.space
+        self._told = _Told(task)
+        self.last_ask: Mapping[str, Any] = {}
 
     def tell(self, points: Sequence[Mapping[str, Any]], losses: Sequence[float | None]) -> None:
         """Report losses."""
-        self._history.add(points, losses)
+        self._told.add(points, losses)
 
     def ask(self, count: int) -> list[Point]:
         """The next joint batch."""
@@ -77,10 +79,10 @@ class BoTorchMethod:
         from gpytorch.mlls import ExactMarginalLogLikelihood
 
         clock = time.perf_counter()
-        x, y = self._history.x, -torch.tensor(self._history.losses, dtype=DTYPE).unsqueeze(-1)
+        x, y = self._told.x, -torch.tensor(self._told.losses, dtype=DTYPE).unsqueeze(-1)
         seed = derive_seed(self._seed, "botorch", len(x)) % 2**32
         with warnings.catch_warnings(), manual_seed(seed):
-            warnings.simplefilter("ignore")  # BoTorch warns of what it mends itself
+            warnings.simplefilter("ignore")  # BoTorch warns of trouble that it repairs itself
             model = SingleTaskGP(x, y)
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
             fitted = time.perf_counter()
@@ -92,7 +94,11 @@ class BoTorchMethod:
                 raw_samples=self._inner.raw_batches,
             )
         seconds = time.perf_counter() - fitted
-        self.last_step = Step(fit_seconds=fitted - clock, maximise_seconds=seconds, acquisition_value=float(value))
+        self.last_ask = {
+            "fit_seconds": fitted - clock,
+            "maximise_seconds": seconds,
+            "acquisition_value": float(value),
+        }
         return self._space.from_unit(batch.detach().clamp(0.0, 1.0))
 
 
@@ -106,17 +112,17 @@ class _OptunaMethod:
         self._study = optuna.create_study(sampler=sampler, direction="minimize")
         self._space, self._distributions = task.space, task.space.to_optuna()
         self._open: list[tuple[Point, Any]] = []
-        self.last_step = Step()
+        self.last_ask: Mapping[str, Any] = {}
 
     def ask(self, count: int) -> list[Point]:
-        """The next points, one after the other, those before counted as running."""
+        """The next points, one after the other; Optuna counts the earlier ones as running."""
         trials = [self._study.ask(self._distributions) for _ in range(count)]
         asked = [(self._space.validate(trial.params), trial) for trial in trials]
         self._open.extend(asked)
         return [dict(point) for point, _ in asked]
 
     def tell(self, points: Sequence[Mapping[str, Any]], losses: Sequence[float | None]) -> None:
-        """Report losses of points asked for, or of others."""
+        """Report losses of points that were asked for, or of other points."""
         from optuna.trial import TrialState, create_trial
 
         for point, loss in zip(points, losses, strict=True):
@@ -155,26 +161,25 @@ class OptunaGP(_OptunaMethod):
 class PycmaMethod:
     """CMA-ES on the black box itself: one generation per batch, from the best initial point, sigma 0.25 of the box.
 
-    pycma's population for d dimensions is 4 + 3 log d; a batch smaller than that, or of one point, is a generation cut
-    in pieces.
+    pycma's population for d dimensions is 4 + 3 log d; a larger generation than a batch is handed out in pieces.
     """
 
     SIGMA = 0.25
 
     def __init__(self, cell: Cell, task: Task) -> None:
         self._seed, self._space = cell.seed, task.space
-        self._history = _History(task)
+        self._told = _Told(task)
         self._strategy: Any = None
         self._generation: list[Any] = []  # asked of pycma, in order
         self._handed_out = 0
         self._losses: list[float] = []
-        self.last_step = Step()
+        self.last_ask: Mapping[str, Any] = {}
 
     def _start(self, count: int) -> None:
         import cma
 
         numbers = numpy_stream(self._seed, "pycma")
-        x = self._history.x.numpy()
+        x = self._told.x.numpy()
         d = x.shape[1]
         options = {
             "popsize": max(count, 4 + int(3 * math.log(d))),
@@ -184,10 +189,10 @@ class PycmaMethod:
             "verbose": -10,
             "verb_log": 0,
         }
-        self._strategy = cma.CMAEvolutionStrategy(x[int(np.argmin(self._history.losses))], self.SIGMA, options)
+        self._strategy = cma.CMAEvolutionStrategy(x[int(np.argmin(self._told.losses))], self.SIGMA, options)
 
     def ask(self, count: int) -> list[Point]:
-        """The next points of the generation; a new one begins when all of the last are told."""
+        """The next points of the generation; a new generation begins when this one is handed out."""
         if self._strategy is None:
             self._start(count)
         batch: list[Any] = []
@@ -202,7 +207,7 @@ class PycmaMethod:
     def tell(self, points: Sequence[Mapping[str, Any]], losses: Sequence[float | None]) -> None:
         """Report the losses of the last batch, or, before the first ask, of the initial design."""
         if self._strategy is None:
-            self._history.add(points, losses)
+            self._told.add(points, losses)
             return
         self._losses.extend(math.inf if loss is None else loss for loss in losses)
         size = self._strategy.popsize

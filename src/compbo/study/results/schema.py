@@ -1,14 +1,15 @@
-"""The results table, one row per cell: every column, its type and what it means, in one place.
+"""The results table, one row per cell: every column, its type and its meaning, and a row as a file.
 
 A cell is stored as a Parquet file of one row. The points of a large cell are rounded to `x_bits` binary digits
-(`kept_bits`), so that the paper's 3958 cells stay under 200 MB; `digest` is the hash of the exact points and losses,
-and running the cell again gives them.
+(`kept_bits`): the paper's 3958 cells stay under 200 MB. `digest` is the hash of the exact points and losses, and the
+cell gives them again when it is run again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from compbo.extras import load_optional
 from compbo.study.cell import OtherVersionError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
 pa = load_optional("pyarrow", "study")
@@ -30,7 +33,7 @@ DICTIONARY_BITS = 11  # up to here a dictionary of the grid's values is the shor
 
 
 class Column(NamedTuple):
-    """A column; measured: it depends on the machine and the moment, not on the cell alone."""
+    """A column of the table; measured: it depends on the machine and the moment, not on the cell alone."""
 
     name: str
     type: Any
@@ -98,6 +101,10 @@ COLUMNS = (
     Column("machine", _TEXT, "host, platform, processor, cores, memory, as JSON", measured=True),
 )
 NAMES = tuple(column.name for column in COLUMNS)
+TELEMETRY = (  # per step, what a method says of its ask: the names are those of the fields of `compbo.Telemetry`
+    *("acquisition_value", "acquisition_gain", "acquisition_error", "spread", "ascent_steps", "jitter", "replaced"),
+    *("verdict", "reason", "fit_seconds", "start_seconds", "maximise_seconds"),
+)
 DETERMINED = tuple(column.name for column in COLUMNS if not column.measured)
 SCHEMA = pa.schema([pa.field(c.name, c.type, metadata={"about": c.about}) for c in COLUMNS])
 _PLAIN_SCHEMA = SCHEMA.remove_metadata()
@@ -110,8 +117,15 @@ BULKY = ("x", "loss", "true_loss")
 Row = dict[str, Any]
 
 
+def telemetry_columns(asks: Sequence[Mapping[str, Any]]) -> Row:
+    """The columns `TELEMETRY` of a cell, from what its method says of every ask; the rest is NaN, 0 or empty."""
+    unknown = {_REALS: math.nan, _SHORTS: math.nan, _WHOLES: 0, _TEXTS: ""}
+    types = {column.name: column.type for column in COLUMNS}
+    return {name: [ask.get(name, unknown[types[name]]) for ask in asks] for name in TELEMETRY}
+
+
 def rounded(x: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
-    """Numbers of [0, 1] to the nearest of about 2^bits equidistant ones, 0 and 1 among them."""
+    """Numbers of [0, 1] rounded to about 2^bits equidistant ones, with 0 and 1 among them."""
     if bits >= EXACT_BITS:
         return x
     gaps = 2.0**bits - 1.0 if bits <= DICTIONARY_BITS else 2.0**bits  # a dictionary has 2^bits entries
@@ -119,12 +133,15 @@ def rounded(x: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
 
 
 def kept_bits(numbers: int) -> int:
-    """Binary digits kept of each of so many coordinates: exact up to 24 kB, what fits in 24 kB beyond, at least 8."""
+    """How many binary digits of each coordinate are kept, given how many coordinates there are.
+
+    All of them up to 24 kB of coordinates; for more coordinates what fits into 24 kB, but at least 8.
+    """
     return EXACT_BITS if 8 * numbers <= POINTS_BYTES else max(FEWEST_BITS, min(EXACT_BITS, 8 * POINTS_BYTES // numbers))
 
 
 def digest(x: NDArray[np.float64], losses: NDArray[np.float64]) -> str:
-    """Hash of the exact run."""
+    """Hash of the exact points and losses of a run."""
     return hashlib.sha256(x.tobytes() + b"|" + losses.tobytes()).hexdigest()[:32]
 
 
@@ -161,7 +178,7 @@ def to_bytes(row: Row) -> bytes:
 def from_bytes(data: bytes, leave_out: tuple[str, ...] = ()) -> Row:
     """The row of a Parquet file, which is checked as a whole; ValueError if it is not exactly what `to_bytes` writes.
 
-    leave_out: columns that are checked but not handed out.
+    leave_out: columns that are checked but not returned.
     """
     try:
         file = pq.ParquetFile(io.BytesIO(data), page_checksum_verification=True)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Task(Protocol):
     """A black box of the study: small, immutable, picklable, and the same in every process.
 
-    `evaluate` must depend on the task and the parameters only: noise comes from a stream derived from the task's seed
-    and the point, so a cell of the study gives the same numbers wherever and in whatever order it runs.
+    `evaluate` must depend on the task and the parameters only. Noise comes from a stream derived from the task's seed
+    and the point: a cell then gives the same numbers in every process and in every order of cells.
     """
 
     @property
@@ -52,7 +52,7 @@ class Task(Protocol):
         ...
 
     def evaluate(self, params: Mapping[str, Any]) -> float:
-        """The loss; whatever goes wrong is raised, and the loop records it as a failure."""
+        """The loss; an exception is recorded as a failure of this point."""
         ...
 
     def true_value(self, params: Mapping[str, Any]) -> float | None:
@@ -60,7 +60,7 @@ class Task(Protocol):
         ...
 
     def generalisation(self, params: Mapping[str, Any]) -> float | None:
-        """The loss on held-out data, or None where there is no such thing."""
+        """The loss on held-out data, or None where there are none."""
         ...
 
 

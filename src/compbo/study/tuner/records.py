@@ -1,7 +1,4 @@
-"""What tuning leaves in the results folder: a record per problem, and the files that `run --tuned` uses.
-
-tuned.json has what was tuned on the task it is for, tuned-held-out.json what was tuned on others.
-"""
+"""The records of tuning in the results folder: a file per problem, with every configuration that was judged."""
 
 from __future__ import annotations
 
@@ -11,40 +8,37 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from compbo.maximizers import get_entry
 from compbo.seeds import derive_seed
 from compbo.study.cell import Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from compbo.study.results.store import Store
+    from compbo.study.results import Store
 
 log = logging.getLogger(__name__)
 
-TUNED = {False: "tuned.json", True: "tuned-held-out.json"}  # by whether it was held out
 
-
-class Key(NamedTuple):
-    """What is tuned for what."""
+class TuningKey(NamedTuple):
+    """A maximizer, and the task and the acquisition function that it is tuned for."""
 
     task: str
     acquisition: str
     maximizer: str
 
 
-def key_of(cell: Cell) -> Key:
-    """What a cell would be tuned as."""
-    return Key(cell.task, cell.method.acquisition, cell.method.maximizer)
+def key_of(cell: Cell) -> TuningKey:
+    """What would be tuned for this cell."""
+    return TuningKey(cell.task, cell.method.acquisition, cell.method.maximizer)
 
 
 @dataclass(frozen=True)
-class Record:
-    """A problem as it is written down.
+class TuningRecord:
+    """A tuning problem as it is written down.
 
-    cell: what is tuned for. judges: the cells that try a configuration; others than `cell` if it is held out.
-    history: the configurations that were judged, each with its cells and its objective (None if it failed).
+    cell: what is tuned for. judges: the cells that try a configuration; `cell` itself, or other cells if held out.
+    configurations: how many are wanted. history: those that were judged, each with its hyperparameters, the hashes of
+    its cells and its objective (None if it failed).
     """
 
     cell: Cell
@@ -64,7 +58,7 @@ class Record:
 
     @property
     def file(self) -> str:
-        """Where in the results folder: a file per problem and way of judging it."""
+        """Its file in the results folder."""
         key = key_of(self.cell)
         digest = derive_seed(0, "history", *key, *(cell.hash for cell in self.judges))
         return f"tuning/{key.maximizer}-{key.acquisition}-{digest:016x}.json"
@@ -83,20 +77,20 @@ def _checksum(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def save_record(store: Store, record: Record) -> None:
-    """Keep what was judged, so that a resumed tuning need not ask for it again and `status` can count."""
+def save_record(store: Store, record: TuningRecord) -> None:
+    """Write a record: a resumed tuning does not repeat what it holds, and `status` counts it."""
     content = record.to_dict()
     store.write_json(record.file, {**content, "checksum": _checksum(content)})
 
 
-def read_records(store: Store) -> list[Record]:
-    """All that is being tuned or has been, in this folder."""
+def read_records(store: Store) -> list[TuningRecord]:
+    """The records of all problems of this folder, finished or not."""
     found = (_read(store, path) for path in sorted((store.folder / "tuning").glob("*.json")))
     return [record for record in found if record is not None]
 
 
-def _read(store: Store, path: Path) -> Record | None:
-    """What was written down; None if missing or damaged (its configurations are then asked for again)."""
+def _read(store: Store, path: Path) -> TuningRecord | None:
+    """The record of a file; None if it is missing or damaged: its configurations are then worked out again."""
     try:
         record = _record(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -110,60 +104,15 @@ def _read(store: Store, path: Path) -> Record | None:
     return record
 
 
-def _record(data: dict[str, Any]) -> Record:
-    """The inverse of `Record.to_dict`, with the checksum."""
+def _record(data: dict[str, Any]) -> TuningRecord:
+    """The inverse of `TuningRecord.to_dict`, with the checksum."""
     content = {name: value for name, value in data.items() if name != "checksum"}
     if data["checksum"] != _checksum(content):
         raise ValueError("its checksum is wrong")
     judges = tuple(Cell.from_dict(cell) for cell in data["judges"])
-    return Record(Cell.from_dict(data["cell"]), judges, data["configurations"], tuple(data["history"]))
+    return TuningRecord(Cell.from_dict(data["cell"]), judges, data["configurations"], tuple(data["history"]))
 
 
-def read_record(store: Store, record: Record) -> Record | None:
-    """The same problem as an earlier call left it."""
+def read_record(store: Store, record: TuningRecord) -> TuningRecord | None:
+    """The record that an earlier call left of the same problem; None if there is none."""
     return _read(store, store.folder / record.file)
-
-
-def write_tuned(store: Store, found: Iterable[dict[str, Any] | None], *, held_out: bool) -> Path:
-    """The best configuration of every problem, with those of earlier calls."""
-    entries = {**_read_entries(store, held_out), **{_key(entry): entry for entry in found if entry is not None}}
-    return store.write_json(TUNED[held_out], {"format": 1, "entries": list(entries.values())})
-
-
-def _key(entry: dict[str, Any]) -> Key:
-    return Key(*(entry[name] for name in Key._fields))
-
-
-def _read_entries(store: Store, held_out: bool) -> dict[Key, dict[str, Any]]:
-    path = store.folder / TUNED[held_out]
-    if not path.exists():
-        return {}
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))["entries"]
-        return {_key(entry): {**entry, "hyperparameters": {**entry["hyperparameters"]}} for entry in entries}
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"{path} is damaged ({error}); remove it and run `compbo study tune{' --held-out' * held_out}` again, "
-            f"which repeats no cell."
-        ) from error
-
-
-def apply_tuned(cells: Sequence[Cell], store: Store, *, held_out: bool = False) -> list[Cell]:
-    """The cells with the tuned hyperparameters; those with nothing to tune stay as they are."""
-    tuned = _read_entries(store, held_out)
-    changed, missing = [], []
-    for cell in cells:
-        key = key_of(cell)
-        if not cell.method.maximizer or not get_entry(cell.method.maximizer).domain:
-            changed.append(cell)
-        elif key in tuned:
-            changed.append(cell.with_hyperparameters(tuned[key]["hyperparameters"]))
-        else:
-            missing.append(cell)
-    if missing:
-        raise ValueError(
-            f"{store.folder / TUNED[held_out]} has nothing for {missing[0].name}"
-            + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
-            + f"; run `compbo study tune{' --held-out' * held_out}` with the same grid first."
-        )
-    return changed

@@ -38,8 +38,8 @@ _CENTRAL_RANGE = 0.86
 _CLIP = 100.0
 
 
-class Data(NamedTuple):
-    """Rows to tune on and rows held out."""
+class SplitData(NamedTuple):
+    """The rows of the five folds, and the rows that are held out."""
 
     x: NDArray[np.float64]
     y: Target
@@ -74,17 +74,17 @@ def load_rows(name: str) -> tuple[NDArray[np.float64], Target]:
 
 
 @lru_cache(maxsize=len(DATASETS))
-def load_split(name: str) -> Data:
+def load_split(name: str) -> SplitData:
     """The data set in its fixed split."""
     split = load_optional("sklearn.model_selection", "study").train_test_split
     x, y = load_rows(name)
     x_train, x_test, y_train, y_test = split(x, y, test_size=_HELD_OUT, random_state=_SPLIT_SEED, shuffle=True)
-    return Data(x_train, y_train, x_test, y_test)
+    return SplitData(x_train, y_train, x_test, y_test)
 
 
 @lru_cache(maxsize=len(DATASETS))
 def folds(name: str) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
-    """Five folds of the rows to tune on, in order; stratified for classification."""
+    """The five folds, in order, each as the rows to fit to and the rows to measure on; stratified for classes."""
     selection = load_optional("sklearn.model_selection", "study")
     splitter = selection.KFold(5) if name in REGRESSION else selection.StratifiedKFold(5)
     data = load_split(name)

@@ -2,8 +2,8 @@
 
     python -m compbo.study.tasks.bayesmark.measure_reference 'rf-*' --evaluations 1000
 
-Point i of a task is drawn from a stream of its own, every loss is appended to a log as soon as it is there, and a
-second run continues where the first one stopped; more evaluations later extend what was measured before.
+Every point of a task is drawn from a random stream of its own, and every loss is appended to a log as soon as it is
+known: a second run goes on where the first one stopped, and more evaluations extend what was measured before.
 """
 
 from __future__ import annotations
@@ -11,14 +11,22 @@ from __future__ import annotations
 import argparse
 import csv
 import fnmatch
+import io
 import logging
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from compbo.files import write_atomically
 from compbo.seeds import stream
-from compbo.study.tasks.bayesmark.reference import COLUMNS, COMMAND, Reference, read_table, summarise, table_path
+from compbo.study.tasks.bayesmark.reference import (
+    COLUMNS,
+    COMMAND,
+    ReferenceLosses,
+    read_table,
+    reference_from,
+    table_path,
+)
 from compbo.study.tasks.registry import get_task, list_tasks
 
 if TYPE_CHECKING:
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Entry(NamedTuple):
+class Measurement(NamedTuple):
     """One line of the log: the loss at random point `number`, or the error in its place."""
 
     task: str
@@ -38,38 +46,48 @@ class Entry(NamedTuple):
     error: str = ""
 
 
-def measure(task: Task, number: int) -> Entry:
+def measure(task: Task, number: int) -> Measurement:
     """The loss at random point `number` of a task."""
     point = task.space.sample(1, stream(0, "reference", task.name, number))[0]
     try:
-        return Entry(task.name, number, task.evaluate(point))
+        return Measurement(task.name, number, task.evaluate(point))
     except (ValueError, FloatingPointError, ArithmeticError) as error:  # scikit-learn's ways to refuse a point
-        return Entry(task.name, number, None, f"{type(error).__name__}: {error}".replace("\n", " "))
+        return Measurement(task.name, number, None, f"{type(error).__name__}: {error}".replace("\n", " "))
 
 
-def read_log(path: Path) -> dict[str, dict[int, Entry]]:
+def read_log(path: Path) -> dict[str, dict[int, Measurement]]:
     """Everything measured so far, by task and number; a line cut short by a crash is left out."""
-    found: dict[str, dict[int, Entry]] = {}
+    found: dict[str, dict[int, Measurement]] = {}
     if not path.exists():
         return found
     text = path.read_text(encoding="utf-8")
     whole = text[: text.rfind("\n") + 1]
     for task, number, loss, error in csv.reader(whole.splitlines()):
-        found.setdefault(task, {})[int(number)] = Entry(task, int(number), float(loss) if loss else None, error)
+        found.setdefault(task, {})[int(number)] = Measurement(task, int(number), float(loss) if loss else None, error)
     if whole != text:
         path.write_text(whole, encoding="utf-8")
     return found
 
 
-def append(path: Path, entry: Entry) -> None:
-    """One line more, on the disk before the next evaluation starts."""
+def append(path: Path, measured: Measurement) -> None:
+    """Add a line to the log, before the next evaluation starts."""
     with path.open("a", newline="", encoding="utf-8") as file:
-        loss = "" if entry.loss is None else repr(entry.loss)
-        csv.writer(file, lineterminator="\n").writerow((entry.task, entry.number, loss, entry.error))
+        loss = "" if measured.loss is None else repr(measured.loss)
+        csv.writer(file, lineterminator="\n").writerow((measured.task, measured.number, loss, measured.error))
 
 
-def search(task: Task, evaluations: int, done: dict[int, Entry], path: Path, seconds: float) -> dict[int, Entry]:
-    """Random search up to `evaluations` points; given up if the median of the first three takes more CPU `seconds`."""
+def search(
+    task: Task, evaluations: int, done: dict[int, Measurement], path: Path, seconds: float
+) -> dict[int, Measurement]:
+    """Random search; it stops early if the median of its first three points takes too long.
+
+    Args:
+        task: what is measured.
+        evaluations: how many points, those of `done` included.
+        done: what was measured before, by number.
+        path: the log.
+        seconds: the most processor time that a point may take.
+    """
     entries, took = dict(done), list[float]()
     for number in range(evaluations):
         if number in entries:
@@ -84,26 +102,25 @@ def search(task: Task, evaluations: int, done: dict[int, Entry], path: Path, sec
     return entries
 
 
-def reference_of(task: str, entries: dict[int, Entry], evaluations: int) -> Reference | None:
+def reference_of(task: str, entries: dict[int, Measurement], evaluations: int) -> ReferenceLosses | None:
     """The row of a task whose search is complete, else None."""
     if any(number not in entries for number in range(evaluations)):
         return None
     losses = [entry.loss for entry in entries.values() if entry.loss is not None]
-    return summarise(task, losses, len(entries) - len(losses)) if losses else None
+    return reference_from(task, losses, len(entries) - len(losses)) if losses else None
 
 
-def write_table(path: Path, table: dict[str, Reference]) -> None:
+def write_table(path: Path, table: dict[str, ReferenceLosses]) -> None:
     """The whole table at once: a reader sees the old one or the new one."""
-    scratch = path.with_suffix(".tmp")
-    with scratch.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(table[task].row() for task in sorted(table))
-    os.replace(scratch, path)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(table[task].row() for task in sorted(table))
+    write_atomically(path, text.getvalue())
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Command line."""
+def measure_references(arguments: Sequence[str] | None = None) -> None:
+    """The command line of this module; arguments: those of the process if None."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("tasks", nargs="*", default=["*"], help="tasks or patterns such as 'knn-*' (default: all)")
     parser.add_argument("--evaluations", type=int, default=1000, help="random points per task (default: 1000)")
@@ -130,4 +147,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    main()
+    measure_references()

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Estimator = Any  # scikit-learn has no types
-    Build = Callable[[Mapping[str, Any], "Setting"], Estimator]
+    Build = Callable[[Mapping[str, Any], "FitSetting"], Estimator]
 
 
-class Setting(NamedTuple):
-    """What an estimator is built for: the stream of its own randomness, the rows it will see, the metric."""
+class FitSetting(NamedTuple):
+    """What an estimator is built for: the seed of its random numbers, how many rows it is fitted to, the metric."""
 
     random_state: int
     rows: int
     metric: str
 
 
-class Model(NamedTuple):
-    """A search space and the way from a point of it to an estimator."""
+class BayesmarkModel(NamedTuple):
+    """A search space, and how a point of it becomes an estimator."""
 
     space: Space
     build: Build
@@ -57,7 +57,7 @@ def _seeded(module: str, name: str, **fixed: Any) -> Build:
     return lambda params, to: _sklearn(module, name)(**params, **fixed, random_state=to.random_state)
 
 
-def _svc(params: Mapping[str, Any], to: Setting) -> Estimator:
+def _svc(params: Mapping[str, Any], to: FitSetting) -> Estimator:
     machine = _sklearn("svm", "SVC")(kernel="rbf", random_state=to.random_state, **params)
     if to.metric != "nll":
         return machine
@@ -65,14 +65,14 @@ def _svc(params: Mapping[str, Any], to: Setting) -> Estimator:
     return _sklearn("calibration", "CalibratedClassifierCV")(machine, method="sigmoid", cv=folds, ensemble=False)
 
 
-def _svr(params: Mapping[str, Any], to: Setting) -> Estimator:
+def _svr(params: Mapping[str, Any], to: FitSetting) -> Estimator:
     machine = _sklearn("svm", "SVR")(kernel="rbf", **params)
     machine.random_state = to.random_state  # no argument of SVR, but without it the fit draws from NumPy's global one
     return machine
 
 
 def _logistic(l1_ratio: float) -> Build:
-    def build(params: Mapping[str, Any], to: Setting) -> Estimator:
+    def build(params: Mapping[str, Any], to: FitSetting) -> Estimator:
         one = _sklearn("linear_model", "LogisticRegression")(
             l1_ratio=l1_ratio, solver="liblinear", random_state=to.random_state, **params
         )
@@ -84,7 +84,7 @@ def _logistic(l1_ratio: float) -> Build:
 def _normalizable(name: str, penalty_factor: Callable[[int], float], **fixed: Any) -> Build:
     """Lasso or Ridge with the `normalize` that scikit-learn dropped."""
 
-    def build(params: Mapping[str, Any], to: Setting) -> Estimator:
+    def build(params: Mapping[str, Any], to: FitSetting) -> Estimator:
         rest = {key: value for key, value in params.items() if key != "normalize"}
         normalize = params["normalize"] and params["fit_intercept"]
         if normalize:
@@ -147,27 +147,28 @@ def _penalised(smallest_tol: float, **more: Bool) -> Space:
 _ADAM = {"solver": "adam", "early_stopping": True}
 _SGD = {"solver": "sgd", "early_stopping": True, "learning_rate": "invscaling", "nesterovs_momentum": True}
 
-CLASSIFIERS: dict[str, Model] = {
-    "dt": Model(_TREE, _seeded("tree", "DecisionTreeClassifier"), noisy=True),
-    "rf": Model(_TREE, _seeded("ensemble", "RandomForestClassifier", n_estimators=10), noisy=True),
-    "knn": Model(_KNN, _plain("neighbors", "KNeighborsClassifier"), noisy=False),
-    "svm": Model(_SVM, _svc, noisy=True),
-    "linear": Model(_LOGISTIC, _logistic(0.0), noisy=False),
-    "lasso": Model(_LOGISTIC, _logistic(1.0), noisy=False),
-    "ada": Model(_ADA, _seeded("ensemble", "AdaBoostClassifier"), noisy=True),
-    "mlp-adam": Model(_MLP_ADAM, _seeded("neural_network", "MLPClassifier", **_ADAM), noisy=True),
-    "mlp-sgd": Model(_MLP_SGD, _seeded("neural_network", "MLPClassifier", **_SGD), noisy=True),
+_SGD_TANH = {**_SGD, "activation": "tanh"}  # Bayesmark: regression crashes often with relu
+
+CLASSIFIERS: dict[str, BayesmarkModel] = {
+    "dt": BayesmarkModel(_TREE, _seeded("tree", "DecisionTreeClassifier"), noisy=True),
+    "rf": BayesmarkModel(_TREE, _seeded("ensemble", "RandomForestClassifier", n_estimators=10), noisy=True),
+    "knn": BayesmarkModel(_KNN, _plain("neighbors", "KNeighborsClassifier"), noisy=False),
+    "svm": BayesmarkModel(_SVM, _svc, noisy=True),
+    "linear": BayesmarkModel(_LOGISTIC, _logistic(0.0), noisy=False),
+    "lasso": BayesmarkModel(_LOGISTIC, _logistic(1.0), noisy=False),
+    "ada": BayesmarkModel(_ADA, _seeded("ensemble", "AdaBoostClassifier"), noisy=True),
+    "mlp-adam": BayesmarkModel(_MLP_ADAM, _seeded("neural_network", "MLPClassifier", **_ADAM), noisy=True),
+    "mlp-sgd": BayesmarkModel(_MLP_SGD, _seeded("neural_network", "MLPClassifier", **_SGD), noisy=True),
 }
-REGRESSORS: dict[str, Model] = {
-    "dt": Model(_TREE, _seeded("tree", "DecisionTreeRegressor"), noisy=True),
-    "rf": Model(_TREE, _seeded("ensemble", "RandomForestRegressor", n_estimators=10), noisy=True),
-    "knn": Model(_KNN, _plain("neighbors", "KNeighborsRegressor"), noisy=False),
-    "svm": Model(_SVM, _svr, noisy=False),
-    "linear": Model(_penalised(1e-4), _normalizable("Ridge", float, solver="auto"), noisy=False),
-    "lasso": Model(_penalised(1e-5, positive=Bool()), _normalizable("Lasso", math.sqrt), noisy=False),
-    "ada": Model(_ADA, _seeded("ensemble", "AdaBoostRegressor"), noisy=True),
-    "mlp-adam": Model(_MLP_ADAM, _seeded("neural_network", "MLPRegressor", **_ADAM), noisy=True),
-    # Bayesmark: regression crashes often with relu.
-    "mlp-sgd": Model(_MLP_SGD, _seeded("neural_network", "MLPRegressor", activation="tanh", **_SGD), noisy=True),
+REGRESSORS: dict[str, BayesmarkModel] = {
+    "dt": BayesmarkModel(_TREE, _seeded("tree", "DecisionTreeRegressor"), noisy=True),
+    "rf": BayesmarkModel(_TREE, _seeded("ensemble", "RandomForestRegressor", n_estimators=10), noisy=True),
+    "knn": BayesmarkModel(_KNN, _plain("neighbors", "KNeighborsRegressor"), noisy=False),
+    "svm": BayesmarkModel(_SVM, _svr, noisy=False),
+    "linear": BayesmarkModel(_penalised(1e-4), _normalizable("Ridge", float, solver="auto"), noisy=False),
+    "lasso": BayesmarkModel(_penalised(1e-5, positive=Bool()), _normalizable("Lasso", math.sqrt), noisy=False),
+    "ada": BayesmarkModel(_ADA, _seeded("ensemble", "AdaBoostRegressor"), noisy=True),
+    "mlp-adam": BayesmarkModel(_MLP_ADAM, _seeded("neural_network", "MLPRegressor", **_ADAM), noisy=True),
+    "mlp-sgd": BayesmarkModel(_MLP_SGD, _seeded("neural_network", "MLPRegressor", **_SGD_TANH), noisy=True),
 }
 MODELS = tuple(REGRESSORS)

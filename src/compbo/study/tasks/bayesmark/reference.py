@@ -1,7 +1,7 @@
-"""What random search reaches on a tuning task: L* and L_rand of the Bayesmark score, as stored with the package.
+"""What random search reaches on Bayesmark's tasks: L* and L_rand of the Bayesmark score, a table of the package.
 
 score_t = 100 (1 - (L_t - L*) / (L_t^rand - L*)): 0 is random search after the same number of evaluations, 100 the
-best loss that a large random search ever saw; the search is finite and the losses are noisy, so more than 100 happens.
+smallest loss of a large random search. That search is finite and the losses are noisy: a good run has more than 100.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ COMMAND = "python -m compbo.study.tasks.bayesmark.measure_reference"  # writes t
 COLUMNS = ("task", "evaluations", "failures", "best", *(f"after_{k}" for k in COUNTS))
 
 
-class Reference(NamedTuple):
-    """One row of the table; `curve` holds the expected smallest loss after COUNTS[i] random evaluations."""
+class ReferenceLosses(NamedTuple):
+    """One row of the table; `curve[i]` is the expected smallest loss after COUNTS[i] random evaluations."""
 
     task: str
     evaluations: int
@@ -55,10 +55,10 @@ def expected_best(losses: list[float], count: int) -> float:
     return total
 
 
-def summarise(task: str, losses: list[float], failures: int) -> Reference:
-    """The row of a task from the losses of a random search."""
+def reference_from(task: str, losses: list[float], failures: int) -> ReferenceLosses:
+    """The row of a task, from the losses of a random search and the number of points that gave none."""
     curve = tuple(expected_best(losses, k) for k in COUNTS if k <= len(losses))
-    return Reference(task, len(losses), failures, min(losses), curve)
+    return ReferenceLosses(task, len(losses), failures, min(losses), curve)
 
 
 def table_path() -> Path:
@@ -66,7 +66,7 @@ def table_path() -> Path:
     return Path(str(resources.files("compbo.study.tasks.bayesmark").joinpath("data", "reference.csv")))
 
 
-def read_table(path: Path) -> dict[str, Reference]:
+def read_table(path: Path) -> dict[str, ReferenceLosses]:
     """All rows of a table by task; no file, no rows."""
     if not path.exists():
         return {}
@@ -75,23 +75,23 @@ def read_table(path: Path) -> dict[str, Reference]:
         if tuple(next(reader, ())) != COLUMNS:
             raise ValueError(f"{path}: not a table of reference losses; write it again with {COMMAND}.")
         rows = [
-            Reference(task, int(evaluations), int(failures), float(best), tuple(float(x) for x in curve if x))
+            ReferenceLosses(task, int(evaluations), int(failures), float(best), tuple(float(x) for x in curve if x))
             for task, evaluations, failures, best, *curve in reader
         ]
     return {row.task: row for row in rows}
 
 
 @lru_cache(maxsize=1)
-def _shipped_table() -> dict[str, Reference]:
+def _shipped_table() -> dict[str, ReferenceLosses]:
     return read_table(table_path())
 
 
-def stored_reference(task: str) -> Reference | None:
+def stored_reference(task: str) -> ReferenceLosses | None:
     """The stored random search of a task, or None."""
     return _shipped_table().get(task)
 
 
-def require_reference(task: str) -> Reference:
+def require_reference(task: str) -> ReferenceLosses:
     """The stored random search of a task, or an error that says how to get one."""
     reference = stored_reference(task)
     if reference is None:

@@ -1,8 +1,9 @@
-"""Hyperparameter tuning as a task: nine models, seven data sets, four metrics, with Bayesmark's definitions.
+"""Bayesmark's tuning tasks: the loss of a model as a function of its hyperparameters.
 
-The loss is the mean over five folds of a fixed split; the generalisation loss is that of one fit on all the rows that
-are tuned on, measured on the fifth that was held out. In Bayesmark a fit draws its random numbers from the clock;
-here they come from the task's seed and the point, so the loss is as rough as there but the same at every call.
+Nine models, seven data sets, four metrics. The loss is the mean over five folds of a fixed split; the generalisation
+loss is that of one fit on all rows of the folds, measured on the fifth of the data that is held out. In Bayesmark a fit
+takes its random numbers from the clock; here they come from the task's seed and the point, so that the loss is as rough
+as there, and the same at every call.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from compbo.seeds import derive_seed
 from compbo.study.tasks.bayesmark.datasets import CLASSIFICATION, DATASETS, REGRESSION, folds, load_split
-from compbo.study.tasks.bayesmark.models import CLASSIFIERS, MODELS, REGRESSORS, Model, Setting
+from compbo.study.tasks.bayesmark.models import CLASSIFIERS, MODELS, REGRESSORS, BayesmarkModel, FitSetting
 from compbo.study.tasks.bayesmark.reference import stored_reference
 
 if TYPE_CHECKING:
@@ -49,6 +50,15 @@ def _nll(model: Any, x: Array, y: Array) -> float:
     return -float(np.mean(np.log(p[np.arange(len(y)), np.searchsorted(model.classes_, y)])))
 
 
+IMPORTED = (  # what an evaluation imports: a worker process loads it ahead
+    "sklearn.calibration",
+    "sklearn.datasets",
+    "sklearn.ensemble",
+    "sklearn.model_selection",
+    "sklearn.neural_network",
+    "sklearn.pipeline",
+    "sklearn.svm",
+)
 METRICS: dict[str, Callable[[Any, Array, Array], float]] = {"mae": _mae, "mse": _mse, "nll": _nll, "acc": _acc}
 REGRESSION_METRICS = ("mae", "mse")
 CLASSIFICATION_METRICS = ("nll", "acc")
@@ -60,7 +70,7 @@ def metrics_of(data: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class TuningTask:
+class BayesmarkTask:
     """The loss of one model on one data set under one metric, as a function of the model's hyperparameters.
 
     seed: of the fits' own randomness; the split and the folds do not depend on it.
@@ -90,7 +100,7 @@ class TuningTask:
         return f"{self.model}-{self.data}-{self.metric}"
 
     @property
-    def _model(self) -> Model:
+    def _model(self) -> BayesmarkModel:
         return (CLASSIFIERS if self.data in CLASSIFICATION else REGRESSORS)[self.model]
 
     @property
@@ -142,7 +152,7 @@ class TuningTask:
     ) -> float:
         point = self.space.validate(params)
         random_state = derive_seed(self.seed, self.name, *purpose, point) % 2**32
-        estimator = self._model.build(point, Setting(random_state, len(y), self.metric))
+        estimator = self._model.build(point, FitSetting(random_state, len(y), self.metric))
         with warnings.catch_warnings(), threadpool_limits(1), np.errstate(all="ignore"):
             # Odd corners of a search space do not converge or overflow; what counts is the loss.
             warnings.simplefilter("ignore", UserWarning)
@@ -153,10 +163,10 @@ class TuningTask:
         return loss
 
 
-def parse_tuning(spec: str, seed: int = 0) -> TuningTask | None:
+def parse_bayesmark(spec: str, seed: int = 0) -> BayesmarkTask | None:
     """The task of a spec such as `rf-boston-mse`, or None where it is not of that form."""
     parts = spec.rsplit("-", 2)
     if len(parts) != 3 or parts[0] not in MODELS:
         return None
     model, data, metric = parts
-    return TuningTask(model, data, metric, seed)
+    return BayesmarkTask(model, data, metric, seed)

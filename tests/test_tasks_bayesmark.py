@@ -15,9 +15,9 @@ from sklearn.svm import SVC
 
 from compbo.extras import load_optional
 from compbo.seeds import stream
-from compbo.study.tasks import Task, TuningTask, get_task, list_tasks
+from compbo.study.tasks import BayesmarkTask, Task, get_task, list_tasks
 from compbo.study.tasks.bayesmark.datasets import DATASETS, folds, load_rows, load_split
-from compbo.study.tasks.bayesmark.models import CLASSIFIERS, MODELS, REGRESSORS, Setting
+from compbo.study.tasks.bayesmark.models import CLASSIFIERS, MODELS, REGRESSORS, FitSetting
 from compbo.study.tasks.bayesmark.task import METRICS
 
 KNN = {"n_neighbors": 7, "p": 3}
@@ -74,8 +74,8 @@ def test_regression_losses_are_those_of_cross_val_score():
     data = load_split("boston")
     for metric, scoring in (("mse", "neg_mean_squared_error"), ("mae", "neg_mean_absolute_error")):
         for task, point, model in (
-            (TuningTask("knn", "boston", metric), KNN, KNeighborsRegressor(**KNN)),
-            (TuningTask("linear", "boston", metric), RIDGE, Ridge(alpha=3.0, max_iter=100, tol=1e-3)),
+            (BayesmarkTask("knn", "boston", metric), KNN, KNeighborsRegressor(**KNN)),
+            (BayesmarkTask("linear", "boston", metric), RIDGE, Ridge(alpha=3.0, max_iter=100, tol=1e-3)),
         ):
             expected = -cross_val_score(model, data.x, data.y, scoring=scoring, cv=5).mean()
             assert task.evaluate(point) == pytest.approx(expected, rel=1e-10)
@@ -116,7 +116,7 @@ def test_normalize_of_ridge_is_the_closed_form():
     x = data.x[:, :6] * np.arange(1, 7)
     unit = _normalised(x)
     weights = np.linalg.solve(unit.T @ unit + 3.0 * np.eye(6), unit.T @ (data.y - data.y.mean()))
-    setting = Setting(0, len(x), "mse")
+    setting = FitSetting(0, len(x), "mse")
     model = REGRESSORS["linear"].build({**RIDGE, "normalize": True}, setting).fit(x, data.y)
     assert np.allclose(model.predict(x), data.y.mean() + unit @ weights, rtol=1e-10)
     without = REGRESSORS["linear"].build({**RIDGE, "normalize": True, "fit_intercept": False}, setting).fit(x, data.y)
@@ -126,7 +126,7 @@ def test_normalize_of_ridge_is_the_closed_form():
 def test_normalize_of_lasso_satisfies_its_optimality_conditions():
     data = load_split("diabetes")
     unit, n = _normalised(data.x), len(data.y)
-    setting = Setting(0, n, "mse")
+    setting = FitSetting(0, n, "mse")
     model = REGRESSORS["lasso"].build({**LASSO, "normalize": True, "tol": 1e-10}, setting).fit(data.x, data.y)
     weights = model[-1].coef_ * np.sqrt(n)  # from standardised to unit-norm columns
     assert np.allclose(model.predict(data.x), data.y.mean() + unit @ weights)

@@ -7,6 +7,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +16,14 @@ from compbo.maximizers import CATALOGUE
 from compbo.space import Space
 from compbo.study.cell import Cell
 from compbo.study.engine.driver import run_study
-from compbo.study.engine.experiment import identity
-from compbo.study.engine.pools import Finished
-from compbo.study.engine.status import study_status
-from compbo.study.results import schema
-from compbo.study.results.store import Store
-from compbo.study.tuner import tune as tuning
-from compbo.study.tuner.records import apply_tuned
-from compbo.study.tuner.tune import CONFIGURATIONS, held_out_tasks, tune_study
+from compbo.study.engine.pools import FinishedCell
+from compbo.study.engine.rows import identity
+from compbo.study.results import Store, schema
+from compbo.study.tuner.held_out import held_out_tasks
+from compbo.study.tuner.problem import tuning_loss
+from compbo.study.tuner.status import TuningStatus, study_and_tuning_status
+from compbo.study.tuner.tune import CONFIGURATIONS, tune_study
+from compbo.study.tuner.tuned_file import apply_tuned
 from study_helpers import cell, compbo_cell
 
 
@@ -39,12 +40,12 @@ class FakePool:
     def submit(self, one: Cell) -> None:
         self._waiting.append(one)
 
-    def wait(self, seconds: float) -> Finished | None:
+    def wait(self, seconds: float) -> FinishedCell | None:
         if self._stop_after is not None and len(self.run) >= self._stop_after:
             raise KeyboardInterrupt
         one = self._waiting.popleft()
         self.run.append(one)
-        return Finished(one, schema.to_bytes(fake_row(one)))
+        return FinishedCell(one, schema.to_bytes(fake_row(one)))
 
     def close(self) -> None:
         self._waiting.clear()
@@ -55,6 +56,11 @@ def fake_row(one: Cell) -> schema.Row:
     final = 1e-3 + (math.log10(lr) + 2.0) ** 2
     outcome = {"status": "done", "floor": 0.0, "floor_kind": "optimum", "best": [9.0, final], "regret": [9.0, final]}
     return {**identity(one), **outcome, "seconds": 1.0}
+
+
+def tuning(store: Store, *arguments: Any, **options: Any) -> TuningStatus:
+    """How far the tuning of a folder is."""
+    return study_and_tuning_status(store, *arguments, **options)[1]
 
 
 def maker(pool: FakePool) -> Callable[[], FakePool]:
@@ -142,17 +148,17 @@ def test_held_out_tuning_lives_beside_the_other(tmp_path: Path) -> None:
 
 def test_status_says_how_much_of_a_tuning_is_left(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    assert study_status(store).tuning == (0, 0, 0, 0, 0.0)
+    assert tuning(store) == (0, 0, 0, 0, 0.0)
     with pytest.raises(KeyboardInterrupt):
         tune_study(GRID, store, maker(FakePool(stop_after=7)), configurations=5, show=False)
-    assert study_status(store).tuning == (2, 0, 10, 7, 3.0)  # a cell of the fake pool takes a second
-    assert study_status(store, GRID[:1]).tuning.problems == 1
-    assert study_status(store, GRID[3:4]).tuning.problems == 0
-    assert study_status(store, keep=lambda cells: [c for c in cells if c.method.acquisition == "ei"]).tuning[0] == 1
+    assert tuning(store) == (2, 0, 10, 7, 3.0)  # a cell of the fake pool takes a second
+    assert tuning(store, GRID[:1]).problems == 1
+    assert tuning(store, GRID[3:4]).problems == 0
+    assert tuning(store, keep=lambda cells: [c for c in cells if c.method.acquisition == "ei"])[0] == 1
     tune_study(GRID[:1], store, maker(FakePool()), configurations=1, held_out=True, show=False)
-    assert study_status(store).tuning[:4] == (3, 1, 11, 8)
+    assert tuning(store)[:4] == (3, 1, 11, 8)
     tune_study(GRID, store, maker(FakePool()), configurations=5, show=False)
-    assert study_status(store).tuning == (3, 3, 11, 11, 0.0)
+    assert tuning(store) == (3, 3, 11, 11, 0.0)
 
 
 def test_held_out_tasks() -> None:
@@ -185,10 +191,10 @@ def test_tuned_hyperparameters_enter_the_cells(tmp_path: Path) -> None:
 
 def test_a_failed_configuration_is_avoided_not_fatal(tmp_path: Path) -> None:
     class Failing(FakePool):
-        def wait(self, seconds: float) -> Finished | None:
+        def wait(self, seconds: float) -> FinishedCell | None:
             finished = super().wait(seconds)
             if finished is not None and len(self.run) % 2:
-                return Finished(finished.cell, schema.to_bytes(failed_row(finished.cell)))
+                return FinishedCell(finished.cell, schema.to_bytes(failed_row(finished.cell)))
             return finished
 
     done = tune_study(GRID[:1], Store(tmp_path), maker(Failing()), configurations=6, show=False)
@@ -199,10 +205,10 @@ def test_a_failed_configuration_is_avoided_not_fatal(tmp_path: Path) -> None:
 
 def test_a_retried_configuration_is_judged_again(tmp_path: Path) -> None:
     class FirstFails(FakePool):
-        def wait(self, seconds: float) -> Finished | None:
+        def wait(self, seconds: float) -> FinishedCell | None:
             finished = super().wait(seconds)
             if finished is not None and len(self.run) == 1:
-                return Finished(finished.cell, schema.to_bytes(failed_row(finished.cell)))
+                return FinishedCell(finished.cell, schema.to_bytes(failed_row(finished.cell)))
             return finished
 
     store, whole = Store(tmp_path / "r"), Store(tmp_path / "whole")
@@ -228,7 +234,7 @@ def test_a_damaged_cell_of_a_tuning_runs_again(tmp_path: Path, held_out: bool) -
     found = tune_study(GRID[:1], store, maker(again), configurations=3, held_out=held_out, show=False)
     assert again.run == pool.run[1:2]
     assert found.path.read_text() == whole
-    assert len(store.survey().known) == len(pool.run)
+    assert len(store.survey().stored) == len(pool.run)
 
 
 def _flipped(path: Path, rng: np.random.Generator) -> None:
@@ -245,7 +251,7 @@ def test_a_damaged_or_misplaced_record_is_worked_out_again(tmp_path: Path, rng: 
     records = first.read_text(), second.read_text()
 
     def again() -> None:
-        assert study_status(store).tuning.problems <= 2
+        assert tuning(store).problems <= 2
         (tmp_path / "tuned.json").unlink()
         pool = FakePool()
         assert tune_study(GRID, store, maker(pool), configurations=2, show=False).path.read_text() == whole
@@ -296,10 +302,10 @@ def test_nothing_to_tune_is_said(tmp_path: Path) -> None:
 
 def test_what_tuning_minimises() -> None:
     def value(kind: str, best: list[float], regret: list[float]) -> float:
-        return tuning.objective({"status": "done", "floor_kind": kind, "best": best, "regret": regret})
+        return tuning_loss({"status": "done", "floor_kind": kind, "best": best, "regret": regret})
 
     nan = math.nan
-    assert tuning.objective({"status": "failed"}) == math.inf
+    assert tuning_loss({"status": "failed"}) == math.inf
     assert value("unknown", [3.0, 1.0], [nan, nan]) == -2.0
     assert value("optimum", [3.0, 1.0], [10.0, 1.0]) == pytest.approx(-1.0)
     assert value("optimum", [0.0, 0.0], [0.0, 0.0]) == -12.0  # an optimal start is no failure
@@ -313,9 +319,9 @@ def test_what_tuning_minimises() -> None:
 
 def test_problems_that_nothing_solves_are_named(tmp_path: Path) -> None:
     class Failing(FakePool):
-        def wait(self, seconds: float) -> Finished | None:
+        def wait(self, seconds: float) -> FinishedCell | None:
             finished = super().wait(seconds)
-            return finished and Finished(finished.cell, schema.to_bytes(failed_row(finished.cell)))
+            return finished and FinishedCell(finished.cell, schema.to_bytes(failed_row(finished.cell)))
 
     done = tune_study(GRID[:1], Store(tmp_path), maker(Failing()), configurations=2, show=False)
     assert (done.problems, done.unsolved) == (0, [("ackley-4", "ei", "SCGA")])

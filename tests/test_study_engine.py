@@ -27,14 +27,14 @@ from compbo.study.cell import Cell, MethodSpec
 from compbo.study.engine.driver import run_study
 from compbo.study.engine.experiment import run_cell
 from compbo.study.engine.launcher import Launcher, LauncherClosedError
-from compbo.study.engine.pools import Finished, LocalPool, Pool, PoolError
-from compbo.study.engine.progress import Progress
+from compbo.study.engine.messages import Limits
+from compbo.study.engine.pools import FinishedCell, LocalPool, Pool, PoolError, cell_error
+from compbo.study.engine.progress import StudyProgress
 from compbo.study.engine.status import study_status
-from compbo.study.engine.worker import Limits
-from compbo.study.grid.gridfile import load_grid
+from compbo.study.grid import load_grid
 from compbo.study.methods.registry import KINDS
-from compbo.study.results import schema
-from compbo.study.results.store import Store, Survey, load
+from compbo.study.results import Store, load, schema
+from compbo.study.results.survey import Survey
 from study_helpers import (
     cell,
     compbo_cell,
@@ -211,8 +211,8 @@ class Broken:
     def submit(self, one: Cell) -> None:
         self._cell = one
 
-    def wait(self, seconds: float) -> Finished:
-        return Finished(self._cell, None, self._error)
+    def wait(self, seconds: float) -> FinishedCell:
+        return FinishedCell(self._cell, None, self._error)
 
     def close(self) -> None:
         """Nothing to close."""
@@ -224,15 +224,15 @@ def test_a_cell_that_no_worker_survives_has_failed_other_trouble_ends_the_run(tm
         run_study([one], store, lambda: Broken(ModuleNotFoundError("No module named 'compbo'")))
     assert stored(tmp_path) == set()
     gone = KilledWorker("task", SimpleNamespace(address="tcp://gone:1"), 3)  # type: ignore[arg-type]
-    assert run_study([one], store, lambda: Broken(gone)) == (1, 1, 0)
+    assert run_study([one], store, lambda: Broken(cell_error(gone))) == (1, 1, 0)
     assert "Dask gave up" in store.row(one.hash)["error"]
 
 
 class Alien(Broken):
     """A pool whose workers send something else."""
 
-    def wait(self, seconds: float) -> Finished:
-        return Finished(self._cell, b"from another version")
+    def wait(self, seconds: float) -> FinishedCell:
+        return FinishedCell(self._cell, b"from another version")
 
 
 def test_workers_of_another_version_end_the_run_in_words(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_progress_without_a_terminal_is_a_line_now_and_then(
     monkeypatch.setattr(
         "compbo.study.engine.progress.time", SimpleNamespace(monotonic=lambda: moment[0], strftime=time.strftime)
     )
-    progress = Progress(Survey({}, {}))
+    progress = StudyProgress(Survey({}, {}))
     progress.add(cell(), {"status": "done", "seconds": 30.0})
     progress.show([cell(seed=1)], 8, 2)  # tuning: one of the eight that are left is known
     assert capsys.readouterr().err == ""
@@ -274,9 +274,9 @@ def test_a_study_survives_its_terminal(tmp_path: Path, monkeypatch: pytest.Monke
         def submit(self, one: Cell) -> None:
             self.cell = one
 
-        def wait(self, seconds: float) -> Finished | None:
+        def wait(self, seconds: float) -> FinishedCell | None:
             monkeypatch.setattr(sys, "stderr", Closed())
-            return Finished(self.cell, schema.to_bytes(run_cell(self.cell)))
+            return FinishedCell(self.cell, schema.to_bytes(run_cell(self.cell)))
 
         def close(self) -> None:
             closed.append(1)
