@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -139,6 +140,24 @@ def test_failures_are_recorded_and_never_fatal(tmp_path: Path, pool: LentPool) -
     assert run_study([dead, broken, fine], store, lambda: pytest.fail("failures wait for retry")).run == 0
 
 
+def test_a_cell_that_cannot_begin_has_failed_and_its_worker_lives_on(tmp_path: Path, pool: LentPool) -> None:
+    wrong = [cell(task="powell-10", dimension=10), cell(task="rf-boston-acc"), cell(MethodSpec("no-such-kind"))]
+    incomplete = [replace(compbo_cell(), surrogate=None), replace(compbo_cell(), inner=None)]
+    workers = worker_processes()
+    store = run([*wrong, *incomplete], tmp_path, pool)
+    errors = [store.row(one.hash)["error"] for one in (*wrong, *incomplete)]
+    assert "the dimension must be a multiple of 4, got 10" in errors[0]
+    assert "boston is measured by mae or mse, not acc" in errors[1]
+    assert "no kind of method 'no-such-kind'; there are maximizer, thompson-function" in errors[2]
+    assert "maximizer fits a model; give the cell a `surrogate`" in errors[3]
+    assert "maximizer maximises a function; give the cell an `inner`" in errors[4]
+    assert worker_processes() == workers != []
+
+
+def worker_processes() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "compbo.study.engine.worker" in child.cmdline()]
+
+
 def test_retry_runs_failures_and_nothing_else(tmp_path: Path, pool: LentPool, repaired: Path) -> None:
     cells = [own("once_repaired"), cell()]
     store = run(cells, tmp_path / "results", pool)
@@ -165,7 +184,7 @@ def test_time_and_memory_limits_and_threads(tmp_path: Path) -> None:
 def test_what_a_cell_leaves_running_is_ended_and_not_waited_for(tmp_path: Path, pool: LentPool) -> None:
     breeding = own("breeder")
     assert run([breeding], tmp_path, pool).row(breeding.hash)["status"] == "done"
-    workers = [child for child in psutil.Process().children() if "compbo.study.engine.worker" in child.cmdline()]
+    workers = worker_processes()
     assert [child.children(recursive=True) for child in workers] == [[]] * len(workers)
     assert not any("time.sleep(4321)" in " ".join(process.info["cmdline"] or ()) for process in processes())
 
@@ -177,7 +196,7 @@ def processes() -> Iterator[psutil.Process]:
 def test_a_dead_worker_process_is_replaced(tmp_path: Path, pool: LentPool) -> None:
     cells = [cell(seed=seed) for seed in range(6)]
     first = run(cells, tmp_path / "first", pool)
-    workers = [child for child in psutil.Process().children() if "compbo.study.engine.worker" in child.cmdline()]
+    workers = worker_processes()
     assert len(workers) == 2
     workers[0].kill()
     second = run(cells, tmp_path / "second", pool)

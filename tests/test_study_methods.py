@@ -82,6 +82,7 @@ def test_botorch_tells_what_it_reached() -> None:
     method.tell(design := initial_design(one, task), [task.evaluate(point) for point in design])
     method.ask(2)
     ask = method.last_ask
+    assert set(ask) <= set(schema.TELEMETRY)
     assert np.isfinite(ask["acquisition_value"])
     assert ask["fit_seconds"] > 0
     assert ask["maximise_seconds"] > 0

@@ -38,11 +38,11 @@ class MethodOptions:
 
     preset: Annotated[str | None, _option("A grid of the package; `compbo study list` names them.", GRID)] = None
     grid: Annotated[Path | None, _option("A grid of your own: a TOML file.", GRID)] = None
-    task: Annotated[list[str] | None, _option("Such tasks only: levy-16, 'rf-*'.", KEEP)] = None
-    dimension: Annotated[list[int] | None, _option("Such dimensions only.", KEEP)] = None
-    acquisition: Annotated[list[str] | None, _option("Such acquisition functions only.", KEEP)] = None
+    task: Annotated[list[str] | None, _option("Only these tasks: levy-16, 'rf-*'.", KEEP)] = None
+    dimension: Annotated[list[int] | None, _option("Only these dimensions.", KEEP)] = None
+    acquisition: Annotated[list[str] | None, _option("Only these acquisition functions.", KEEP)] = None
     optimiser: Annotated[
-        list[str] | None, _option("Such optimisers only: CAdam, '*-ME'.", KEEP, "--optimiser", "--optimizer")
+        list[str] | None, _option("Only these optimisers: CAdam, '*-ME'.", KEEP, "--optimiser", "--optimizer")
     ] = None
 
     @property
@@ -80,7 +80,7 @@ class CellOptions(MethodOptions):
     """A grid, and filters on everything."""
 
     repeat: Annotated[int | None, _option("Seeds 0 to N-1 instead of the grid's.", GRID, min=1)] = None
-    seed: Annotated[list[int] | None, _option("Such seeds only.", KEEP)] = None
+    seed: Annotated[list[int] | None, _option("Only these seeds.", KEEP)] = None
 
     def load(self) -> Grid:
         """The grid, with the seeds of `repeat` if it is given."""

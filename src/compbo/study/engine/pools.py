@@ -36,7 +36,7 @@ class FinishedCell(NamedTuple):
 
 
 class Pool(Protocol):
-    """Runs cells, in any order, as many at a time as it can."""
+    """Runs cells, in any order, several at a time."""
 
     @property
     def slots(self) -> int:

@@ -1,7 +1,7 @@
 """The row of a cell: what is known before it runs, how it ended, when and where.
 
-Every failed row is made by `failed_row`, no matter who notices the failure: the cell itself, the process that watches
-it, the launcher, or the driver.
+Every failed row is made by `failed_row`, for all that may notice a failure: the cell itself, the process that watches
+it, the launcher and the driver.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One cell in a process of its own, forked and watched: time limit, memory limit, sudden death.
 
-A forked process begins in the same state whatever ran before it: a cell does not depend on the cells before it.
+Every forked process begins in the same state: a cell does not depend on the cells that ran before it.
 """
 
 from __future__ import annotations

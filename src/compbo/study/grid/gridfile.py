@@ -46,7 +46,7 @@ def load_grid(preset_or_file: str) -> Grid:
     try:
         text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
     except UnicodeDecodeError as error:
-        raise ValueError(f"Grid {path}: not a text file in UTF-8 ({error}); save it as such.") from error
+        raise ValueError(f"Grid {path}: not a text file in UTF-8 ({error}); save it in UTF-8.") from error
     return parse_grid(path.stem, text)
 
 

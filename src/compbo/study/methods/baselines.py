@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from compbo.study.methods.method import inner_of, surrogate_of
+from compbo.baselines.bohb import BOHBModel
+from compbo.baselines.random import RandomSearch
+from compbo.baselines.thompson import Flavour, ThompsonSampling
+from compbo.study.methods.method import required_inner, required_surrogate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from compbo.baselines.asktell import AskTell
-    from compbo.baselines.thompson import Flavour
     from compbo.study.cell import Cell
     from compbo.study.methods.method import Method, Point
     from compbo.study.tasks import Task
@@ -32,34 +34,28 @@ class BaselineMethod:
         self._baseline.tell(points, losses)
 
 
-def random_search(cell: Cell, task: Task) -> Method:
+def make_random_search(cell: Cell, task: Task) -> Method:
     """Uniform points."""
-    from compbo.baselines.random import RandomSearch
-
     return BaselineMethod(RandomSearch(task.space, cell.seed))
 
 
-def bohb(cell: Cell, task: Task) -> Method:
+def make_bohb(cell: Cell, task: Task) -> Method:
     """The model of BOHB."""
-    from compbo.baselines.bohb import BOHBModel
-
     return BaselineMethod(BOHBModel(task.space, cell.seed))
 
 
-def thompson(flavour: Flavour) -> Callable[[Cell, Task], Method]:
-    """Thompson sampling with as many candidates as the cell has raw batches, and as many steps as a maximizer."""
+def make_thompson(flavour: Flavour) -> Callable[[Cell, Task], Method]:
+    """Thompson sampling; its candidates are the raw batches of the cell, its steps those of a maximizer."""
 
     def make(cell: Cell, task: Task) -> Method:
-        from compbo.baselines.thompson import ThompsonSampling
-
-        inner = inner_of(cell)
+        inner = required_inner(cell)
         sampling = ThompsonSampling(
             task.space,
             cell.seed,
             flavour=flavour,
             candidates=inner.raw_batches,
             steps=inner.steps,
-            **surrogate_of(cell).arguments(),
+            **required_surrogate(cell).arguments(),
         )
         return BaselineMethod(sampling)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import compbo
-from compbo.study.methods.method import inner_of, surrogate_of
+from compbo.study.methods.method import required_inner, required_surrogate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class MaximizerMethod:
     """An acquisition function maximised by an entry of the catalogue."""
 
     def __init__(self, cell: Cell, task: Task) -> None:
-        inner = inner_of(cell)
+        inner = required_inner(cell)
         self._optimizer = compbo.Optimizer(
             task.space,
             acquisition=cell.method.make_acquisition(),
@@ -40,7 +40,7 @@ class MaximizerMethod:
             starts=compbo.StartPolicy(inner.raw_batches, inner.restarts, inner.around_incumbents),
             budget=compbo.Budget(steps=inner.steps),
             minibatch=inner.minibatch,
-            **surrogate_of(cell).arguments(),
+            **required_surrogate(cell).arguments(),
         )
 
     def ask(self, count: int) -> list[Point]:

@@ -29,14 +29,14 @@ class Method(Protocol):
         ...
 
 
-def surrogate_of(cell: Cell) -> SurrogateSpec:
+def required_surrogate(cell: Cell) -> SurrogateSpec:
     """How the method of this cell fits its model; ValueError if the cell does not say."""
     if cell.surrogate is None:
         raise ValueError(f"Cell {cell.name}: {cell.method.kind} fits a model; give the cell a `surrogate`.")
     return cell.surrogate
 
 
-def inner_of(cell: Cell) -> InnerSpec:
+def required_inner(cell: Cell) -> InnerSpec:
     """What the method of this cell may spend on a maximisation; ValueError if the cell does not say."""
     if cell.inner is None:
         raise ValueError(f"Cell {cell.name}: {cell.method.kind} maximises a function; give the cell an `inner`.")

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from compbo.seeds import derive_seed, numpy_stream
-from compbo.study.methods.method import inner_of
+from compbo.study.methods.method import required_inner
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class BoTorchMethod:
     """
 
     def __init__(self, cell: Cell, task: Task) -> None:
-        self._seed, self._inner, self._space = cell.seed, inner_of(cell), task.space
+        self._seed, self._inner, self._space = cell.seed, required_inner(cell), task.space
         self._told = _Told(task)
         self.last_ask: Mapping[str, Any] = {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compbo.baselines.thompson import FLAVOURS
 from compbo.maximizers import CATALOGUE
 from compbo.study.methods import baselines, peers
 from compbo.study.methods.maximizer import MaximizerMethod
@@ -32,14 +33,14 @@ class MethodKind:
 
 
 _BOTORCH = ("botorch.acquisition.logei", "botorch.fit", "botorch.models", "botorch.optim")
-_THOMPSON = ("compbo.baselines.thompson",)
 KINDS: dict[str, MethodKind] = {
     MAXIMIZER: MethodKind(MaximizerMethod, surrogate=True, inner=True, group="compbo"),
-    "thompson-function": MethodKind(baselines.thompson("function"), surrogate=True, inner=True, modules=_THOMPSON),
-    "thompson-weight": MethodKind(baselines.thompson("weight"), surrogate=True, inner=True, modules=_THOMPSON),
-    "thompson-decoupled": MethodKind(baselines.thompson("decoupled"), surrogate=True, inner=True, modules=_THOMPSON),
-    "bohb": MethodKind(baselines.bohb, modules=("compbo.baselines.bohb", "statsmodels.nonparametric.api")),
-    "random-search": MethodKind(baselines.random_search),
+    **{
+        f"thompson-{flavour}": MethodKind(baselines.make_thompson(flavour), surrogate=True, inner=True)
+        for flavour in FLAVOURS
+    },
+    "bohb": MethodKind(baselines.make_bohb, modules=("statsmodels.nonparametric.api",)),
+    "random-search": MethodKind(baselines.make_random_search),
     "botorch-qlogei": MethodKind(peers.BoTorchMethod, inner=True, group="peer", modules=_BOTORCH),
     "optuna-tpe": MethodKind(peers.OptunaTPE, group="peer", modules=("optuna",)),
     "optuna-gp": MethodKind(peers.OptunaGP, group="peer", modules=("optuna", "optuna._gp.acqf")),
@@ -48,8 +49,11 @@ KINDS: dict[str, MethodKind] = {
 
 
 def make_method(cell: Cell, task: Task) -> Method:
-    """The method of a cell, before its first tell."""
-    return KINDS[cell.method.kind].make(cell, task)
+    """The method of a cell, before its first tell; ValueError if there is no such kind of method."""
+    kind = cell.method.kind
+    if kind not in KINDS:
+        raise ValueError(f"Cell {cell.name}: no kind of method {kind!r}; there are {', '.join(KINDS)}.")
+    return KINDS[kind].make(cell, task)
 
 
 def optimiser_names() -> list[str]:

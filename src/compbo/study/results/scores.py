@@ -1,6 +1,6 @@
 """The measures of the study, as small functions of arrays, and of the results table.
 
-Curves have the steps on the last axis, from 0 (the initial design) to T. A lower regret is better, a higher score is.
+Curves have the steps on the last axis, from 0 (the initial design) to T. Lower regrets and higher scores are better.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SMALLEST_REGRET = 1e-12  # below it the logarithm of a regret means rounding err
 def normalised_regret(regret: ArrayLike) -> Array:
     """r_t = |f(x_t) - f(x*)| / |f(x_0) - f(x*)| (the paper's immediate regret); NaN where the start is optimal.
 
-    The regret against a random search is negative where it is beaten, and stays so: lower is better.
+    Where the regret is measured from the best of a random search, a run that beats that search has a negative one.
     """
     curve = np.asarray(regret, dtype=np.float64)
     start = np.abs(curve[..., :1])
@@ -44,7 +44,7 @@ def normalised_final_regret(regret: ArrayLike) -> Array:
 def best_share(final: ArrayLike) -> Array:
     """#Best: for every method the share of tasks that it won, in percent.
 
-    final: methods x tasks, lower is better; a tie splits the task, a NaN never wins, a task of NaNs counts for nobody.
+    final: methods x tasks, lower is better. A tie splits the task, a NaN never wins, a task of NaNs is not counted.
     """
     values = np.asarray(final, dtype=np.float64)
     played = ~np.isnan(values).all(axis=0)
@@ -66,7 +66,13 @@ def bayesmark_score(loss: ArrayLike, random_loss: ArrayLike, best_loss: float) -
 
 
 def task_score(task: str, losses: ArrayLike, evaluations: ArrayLike) -> Array:
-    """The Bayesmark score of a curve on a tuning task, against the stored random search after as many evaluations."""
+    """The Bayesmark score of a curve on a tuning task, against the stored random search.
+
+    Args:
+        task: its spec.
+        losses: the curve of the best loss.
+        evaluations: how many evaluations there were at each step of the curve.
+    """
     reference = require_reference(task)
     random_loss = [reference.random_loss(int(count)) for count in np.asarray(evaluations)]
     return bayesmark_score(losses, random_loss, reference.best)
@@ -76,7 +82,7 @@ def task_score(task: str, losses: ArrayLike, evaluations: ArrayLike) -> Array:
 
 
 def finished(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of cells that were done."""
+    """The rows of the cells that are done."""
     return table[table["status"] == schema.DONE]
 
 
@@ -94,8 +100,8 @@ def with_final_scores(table: pd.DataFrame) -> pd.DataFrame:
 def table_of_winners(table: pd.DataFrame, by: str = "optimiser") -> pd.DataFrame:
     """#Best (%) and mean NFR per optimiser, as in the paper's Table 1: a task is a black box under an acquisition.
 
-    Methods without an acquisition function have no such task, and are left out. An optimiser with several settings of
-    its hyperparameters is refused: the best of many settings is no fair winner.
+    Methods without an acquisition function are left out. An optimiser with several settings of its hyperparameters is
+    refused: the best of many settings is no fair winner.
     """
     rows = with_final_scores(table[table["acquisition"] != ""])
     again = rows[rows.duplicated(["task", "acquisition", "optimiser", "seed"])]

@@ -83,7 +83,7 @@ def make_problems(
 
 
 def _resumed(record: TuningRecord, store: Store, survey: Survey) -> TuningProblem:
-    """The problem with what was judged before; it is written down, so that `status` can say what is left."""
+    """The problem with what was judged before; its record is written, for `status` to count."""
     earlier = read_record(store, record)
     if earlier is not None:
         record = replace(record, history=_still_true(earlier.history, survey))

@@ -39,7 +39,7 @@ class ReferenceLosses(NamedTuple):
         return float(np.interp(np.log(evaluations), np.log(counts), self.curve))
 
     def row(self) -> tuple[str, ...]:
-        """As a line of the table; floats in full, so that reading gives them back."""
+        """As a line of the table; floats with all their digits."""
         blanks = ("",) * (len(COUNTS) - len(self.curve))
         numbers = (repr(float(x)) for x in (self.best, *self.curve))
         return (self.task, str(self.evaluations), str(self.failures), *numbers, *blanks)

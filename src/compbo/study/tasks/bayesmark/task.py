@@ -2,8 +2,8 @@
 
 Nine models, seven data sets, four metrics. The loss is the mean over five folds of a fixed split; the generalisation
 loss is that of one fit on all rows of the folds, measured on the fifth of the data that is held out. In Bayesmark a fit
-takes its random numbers from the clock; here they come from the task's seed and the point, so that the loss is as rough
-as there, and the same at every call.
+takes its random numbers from the clock; here they come from the task's seed and the point: the loss is as rough as
+there, and the same at every call.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class BayesmarkTask:
 
     @property
     def optimum(self) -> None:
-        """None: nobody knows it."""
+        """None: it is not known."""
         return None
 
     @property
