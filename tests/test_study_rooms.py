@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
 import compbo.study
+from study_helpers import ROOT
 
 PACKAGE = Path(compbo.study.__file__).parent
 # Every room may import the rooms before it; nothing in the list imports what comes later.
@@ -48,6 +50,15 @@ def test_a_room_imports_only_rooms_before_it(name: str) -> None:
         if module.startswith(tuple(f"compbo.study.{other}" for other in later))
     ]
     assert wrong == []
+
+
+def test_the_documents_name_the_files_of_every_room() -> None:
+    text = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)/` \| (.+) \|$", text[text.index("## The rooms of the code") :], re.MULTILINE))
+    assert list(rows) == list(ROOMS[1:])
+    for name, files in rows.items():
+        present = {path.name for path in (PACKAGE / name).glob("*.py")} - {"__init__.py"}
+        assert set(re.findall(r"`(\w+\.py)`", files)) == present, f"docs/study.md: {name}"
 
 
 def test_only_the_command_line_imports_the_study() -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
-from rich.table import Table
-
 from compbo.cli.console import out
 from compbo.study.engine.estimate import duration_in_words
 from compbo.words import counted
@@ -25,6 +22,8 @@ FAILURES_SHOWN = 20
 
 def print_presets(presets: Mapping[str, str]) -> None:
     """Names and descriptions of grids, as a table."""
+    from rich.table import Table
+
     table = Table("preset", "what it is", box=None, pad_edge=False, header_style="bold")
     for name, about in presets.items():
         table.add_row(name, about)
@@ -33,6 +32,8 @@ def print_presets(presets: Mapping[str, str]) -> None:
 
 def print_counts(counts: Sequence[CellCount]) -> None:
     """How many cells there are by family of tasks, as a table."""
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("", "tasks", "acquisitions", "optimisers", "seeds", "cells"):
         table.add_column(column, justify="right" if column else "left", no_wrap=True)
@@ -67,6 +68,9 @@ def status_as_json(study: StudyStatus, tuning: TuningStatus, workers: int) -> st
 
 def print_status(study: StudyStatus, tuning: TuningStatus, workers: int) -> None:
     """The status as a table, then damaged files and failed cells, a line each."""
+    from rich.markup import escape
+    from rich.table import Table
+
     with_workers = f"with {counted(workers, 'worker')}"
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_row("done", f"{len(study.done)} of {study.total}")
@@ -87,6 +91,8 @@ def print_status(study: StudyStatus, tuning: TuningStatus, workers: int) -> None
 
 
 def _print_troubles(study: StudyStatus) -> None:
+    from rich.markup import escape
+
     for path, reason in study.damaged.items():
         out.print(f"[red]damaged[/] {escape(str(path))}: {escape(reason)}; the next run sets it aside", soft_wrap=True)
     for failed in study.failed[:FAILURES_SHOWN]:
