@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compbo.study.grid.names import matching, name_hint
+from compbo.study.grid.names import matching
+from compbo.words import meant_or_known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,7 @@ def _allowed(axis: str, wanted: tuple[Any, ...], values: list[Any]) -> set[Any]:
     for value in wanted:
         found = matching(value, present) if isinstance(value, str) else [value] * (value in present)
         if not found:
-            hint = name_hint(str(value), [str(other) for other in present])
+            hint = meant_or_known(value, map(str, present), otherwise="there are")
             raise ValueError(f"Filter: none of these cells has the {axis} {value!r}; {hint}")
         allowed.update(found)
     return allowed

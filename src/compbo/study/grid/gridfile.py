@@ -15,9 +15,10 @@ from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.maximizers import CATALOGUE, get_entry
 from compbo.study.cell import InnerSpec
 from compbo.study.grid.grid import Block, Grid
-from compbo.study.grid.names import expand_optimisers, expand_tasks, name_hint
+from compbo.study.grid.names import expand_optimisers, expand_tasks
 from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.priors import get_priors
+from compbo.words import meant_or_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +94,7 @@ def _block(table: Mapping[str, Any]) -> Block:
 def _check_keys(what: str, table: Mapping[str, Any], known: set[str]) -> None:
     for key in table:
         if key not in known:
-            raise ValueError(f"unknown key {key} in {what}; {name_hint(key, sorted(known))}")
+            raise ValueError(f"unknown key {key} in {what}; {meant_or_known(key, sorted(known))}")
 
 
 def _table(name: str, value: object) -> dict[str, Any]:
@@ -141,6 +142,6 @@ def _hyperparameters(table: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Per optimiser of the catalogue; names and ranges are checked."""
     for optimiser, values in table.items():
         if optimiser not in CATALOGUE:
-            raise ValueError(f"hyperparameters: no optimiser {optimiser!r}; {name_hint(optimiser, list(CATALOGUE))}")
+            raise ValueError(f"hyperparameters: no optimiser {optimiser!r}; {meant_or_known(optimiser, CATALOGUE)}")
         get_entry(optimiser).settings(**_table(f"hyperparameters.{optimiser}", values))
     return table

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from compbo.study.methods.registry import GROUPS, optimiser_group, optimiser_names
 from compbo.study.tasks import FAMILIES, get_task, list_tasks
-from compbo.words import did_you_mean
+from compbo.words import meant_or_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-SHOWN = 20  # names in a message
+    from collections.abc import Iterable
 
 
 def expand_optimisers(names: Iterable[str]) -> tuple[str, ...]:
@@ -22,7 +20,7 @@ def expand_optimisers(names: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         found = [k for k in known if optimiser_group(k) == name] if name in GROUPS else matching(name, known)
         if not found:
-            raise ValueError(f"no optimiser {name!r}; {name_hint(name, [*GROUPS, *known])}")
+            raise ValueError(f"no optimiser {name!r}; {meant_or_known(name, [*GROUPS, *known])}")
         chosen.update(found)
     return tuple(name for name in known if name in chosen)
 
@@ -37,7 +35,7 @@ def expand_tasks(specs: Iterable[str]) -> tuple[str, ...]:
         elif any(mark in spec for mark in "*?["):
             found = matching(spec, listed)
             if not found:
-                raise ValueError(f"no task matches {spec!r}; {name_hint(spec, listed)}")
+                raise ValueError(f"no task matches {spec!r}; {meant_or_known(spec, listed)}")
             chosen += found
         else:
             get_task(spec)  # says what is wrong with it
@@ -48,9 +46,3 @@ def expand_tasks(specs: Iterable[str]) -> tuple[str, ...]:
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
     """The names that fit a pattern such as `levy-*`; upper and lower case are the same."""
     return [name for name in names if fnmatch.fnmatchcase(name.lower(), pattern.lower())]
-
-
-def name_hint(name: str, known: Sequence[str]) -> str:
-    """The end of a message about an unknown name: the known names that resemble it, or else the first twenty."""
-    more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
-    return did_you_mean(name, known) or f"there are {', '.join(known[:SHOWN])}{more}."
