@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from compbo.study import scores
+from compbo.study.results import scores
 
 
 def test_normalised_regret_starts_at_one() -> None:

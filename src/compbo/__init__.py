@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from compbo.versions import VERSION
+
 if TYPE_CHECKING:
     from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
     from compbo.bo.optimizer import Optimizer
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
     from compbo.types import Budget
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # Where each public name lives: it is imported when it is first used, so that `import compbo` stays light.
 _HOMES = {

@@ -237,8 +237,8 @@ def default_output(run: str, suffix: str) -> Path:
 
 def attach_study() -> None:
     """`compbo study ...`, where the study is installed."""
-    if importlib.util.find_spec("compbo.study.cli") is not None:
-        app.add_typer(importlib.import_module("compbo.study.cli").app, name="study")
+    if importlib.util.find_spec("compbo.study.cli.commands") is not None:
+        app.add_typer(importlib.import_module("compbo.study.cli.commands").app, name="study")
 
 
 attach_study()

@@ -8,7 +8,7 @@ from compbo.bo.history import best_evaluation
 from compbo.bo.verdict import Verdict
 from compbo.records import COMPLETE, FAIL
 from compbo.report.axes import ParameterAxis, axis_of, definition, fraction, position
-from compbo.report.reproduce import as_python, call_in_python, settings_rows, versions
+from compbo.report.reproduce import as_python, call_in_python, settings_rows, software_and_machine
 from compbo.report.slices import SLICES, ModelSummary, summarise_model
 from compbo.space import Float, Int
 
@@ -90,7 +90,7 @@ def collect(optimizer: Optimizer, title: str | None = None) -> Report:
         no_surrogate=why_not,
         asks=asks,
         settings=settings_rows(space, settings),
-        versions=versions(),
+        versions=software_and_machine(),
         call=call_in_python(space, settings, len(evaluations)),
     )
 
