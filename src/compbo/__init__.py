@@ -9,26 +9,32 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from compbo.versions import VERSION
+
 if TYPE_CHECKING:
     from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
+    from compbo.errors import OptionError
     from compbo.evaluation import Evaluation
     from compbo.maximizers import CATALOGUE
     from compbo.optimizer import Optimizer
     from compbo.propose import StartPolicy, Telemetry, Verdict
-    from compbo.run import Result, maximize, minimize
+    from compbo.run.api import maximize, minimize
+    from compbo.run.loop import Result, RunError, RunInterrupted, TooManyFailuresError
     from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
     from compbo.types import Budget
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # Where each public name lives: it is imported when it is first used, so that `import compbo` stays light.
 _HOMES = {
     "compbo.acquisition.integrands": ("EI", "PI", "SR", "UCB", "LogEI"),
+    "compbo.errors": ("OptionError",),
     "compbo.evaluation": ("Evaluation",),
     "compbo.maximizers": ("CATALOGUE",),
     "compbo.optimizer": ("Optimizer",),
     "compbo.propose": ("StartPolicy", "Telemetry", "Verdict"),
-    "compbo.run": ("Result", "maximize", "minimize"),
+    "compbo.run.api": ("maximize", "minimize"),
+    "compbo.run.loop": ("Result", "RunError", "RunInterrupted", "TooManyFailuresError"),
     "compbo.space": ("Bool", "Categorical", "Constant", "Float", "Int", "Ordinal", "Space"),
     "compbo.types": ("Budget",),
 }
@@ -49,11 +55,15 @@ __all__ = [
     "Int",
     "LogEI",
     "Optimizer",
+    "OptionError",
     "Ordinal",
     "Result",
+    "RunError",
+    "RunInterrupted",
     "Space",
     "StartPolicy",
     "Telemetry",
+    "TooManyFailuresError",
     "Verdict",
     "maximize",
     "minimize",

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from compbo.acquisition.integrands import get_acquisition
-from compbo.checks import whole_number
 from compbo.evaluation import Evaluation, describe, saved_value, told_evaluation
+from compbo.inputs import whole_number
 from compbo.maximizers import get_entry
 from compbo.numerics import standardise
 from compbo.propose import Problem, Telemetry, Verdict, around, propose

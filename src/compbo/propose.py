@@ -17,7 +17,7 @@ import torch
 
 from compbo.acquisition.oracle import Oracle
 from compbo.acquisition.samples import DEFAULT_K, make_samples, sobol_normals
-from compbo.checks import real, whole_number
+from compbo.inputs import real, whole_number
 from compbo.maximizers import get_entry, make_maximizer
 from compbo.numerics import threads_for
 from compbo.surrogate.posterior import with_pending

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from compbo.acquisition.integrands import acquisition_from_dict, acquisition_to_dict, get_acquisition
-from compbo.checks import real, whole_number
+from compbo.errors import OptionError
+from compbo.inputs import real, whole_number
 from compbo.maximizers import make_maximizer
 from compbo.propose import StartPolicy
 from compbo.surrogate.kernels import get_kernel
@@ -51,14 +52,23 @@ class Settings:
             if name != "initial_points" or value is not None:
                 object.__setattr__(self, name, whole_number(name, value, least))
         if self.direction not in ("minimize", "maximize"):
-            raise ValueError(f"direction must be 'minimize' or 'maximize', got {self.direction!r}.")
+            raise OptionError(
+                "direction", "{option} must be 'minimize' or 'maximize', got {given!r}.", given=self.direction
+            )
         if self.initial_design not in ("sobol", "uniform"):
-            raise ValueError(f"initial_design must be 'sobol' or 'uniform', got {self.initial_design!r}.")
+            raise OptionError(
+                "initial_design", "{option} must be 'sobol' or 'uniform', got {given!r}.", given=self.initial_design
+            )
         if self.noise is not None:
             object.__setattr__(self, "noise", _deviation(self.noise))
         for name, kind in (("starts", StartPolicy), ("budget", Budget)):
             if not isinstance(getattr(self, name), kind):
-                raise ValueError(f"{name} must be a {kind.__name__}(...), got {getattr(self, name)!r}.")
+                raise OptionError(
+                    name,
+                    "{option} must be a {kind}(...), got {given!r}.",
+                    kind=kind.__name__,
+                    given=getattr(self, name),
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -77,15 +87,21 @@ class Settings:
 def _hyperparameters(maximizer: Any, given: Any) -> dict[str, Any]:
     """The given hyperparameters as plain numbers, checked by the maximizer that they are for."""
     if not isinstance(given, Mapping):
-        raise ValueError(f"hyperparameters must be a mapping of names to numbers, got {given!r}.")
+        raise OptionError(
+            "hyperparameters", "{option} must be a mapping of names to numbers, got {given!r}.", given=given
+        )
     try:
         made = make_maximizer(maximizer, **{str(name): value for name, value in given.items()})
     except KeyError as error:
-        raise ValueError(f"maximizer: {error.args[0]}") from error
+        raise OptionError("maximizer", "{option}: {reason}", reason=error.args[0]) from error
     return {name: made.settings[name] for name in map(str, given)}
 
 
 def _deviation(noise: Any) -> float:
     if not 0 <= real(noise) < math.inf:
-        raise ValueError(f"noise must be a standard deviation >= 0 in the units of the objective, got {noise!r}.")
+        raise OptionError(
+            "noise",
+            "{option} must be a standard deviation >= 0 in the units of the objective, got {given!r}.",
+            given=noise,
+        )
     return real(noise)

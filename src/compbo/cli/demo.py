@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from compbo.run import minimize
+from compbo.run.api import minimize
 from compbo.seeds import numpy_stream
 from compbo.space import Float, Space
 
@@ -82,7 +82,7 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def summary(demo: Demo) -> Group:
+def regret_table(demo: Demo) -> Group:
     """The best point, and the regret of both methods as the evaluations go by."""
     from rich.console import Group
     from rich.table import Table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from compbo.history import COMPLETE, FAIL
 from compbo.report.axes import Axis, axis_of, definition, fraction, position
-from compbo.report.reproduce import as_python, call, settings_rows, versions
+from compbo.report.reproduce import as_python, call, settings_rows, software_and_machine
 from compbo.report.slices import SLICES, Surrogate, surrogate_of
 from compbo.space import Float, Int
 
@@ -121,7 +121,7 @@ def collect(optimizer: Optimizer, title: str | None = None) -> Report:
         no_surrogate=why_not,
         asks=[_ask(number, entry) for number, entry in enumerate(optimizer.telemetry)],
         settings=settings_rows(optimizer),
-        versions=versions(),
+        versions=software_and_machine(),
         call=call(optimizer),
     )
 

@@ -6,24 +6,25 @@ import base64
 import hashlib
 import json
 import math
-import os
 import re
-import tempfile
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import compbo
-from compbo.files import check_target
+from compbo.files import write_atomically
+from compbo.inputs import check_target
 from compbo.report import figures, figures_asks, figures_model
 from compbo.report import fragments as piece
 from compbo.report.data import Report, collect
 from compbo.report.tables import asks_table, evaluations_table
 from compbo.report.theme import PALETTES, TEMPLATE
+from compbo.versions import VERSION
 from compbo.words import counted
 
 if TYPE_CHECKING:
+    import os
+
     from compbo.optimizer import Optimizer
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
@@ -37,18 +38,7 @@ def write_report(optimizer: Optimizer, path: str | os.PathLike[str], *, title: s
     target = Path(path)
     check_target(target)
     page = render_report(optimizer, title=title)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".compbo-", suffix=".tmp")
-    except OSError as error:  # it names the temporary file, which nobody asked for
-        raise OSError(error.errno, error.strerror, str(target)) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(page.encode("utf-8", "xmlcharrefreplace"))
-        _usual_mode(temporary)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_atomically(target, page.encode("utf-8", "xmlcharrefreplace"))
     return target
 
 
@@ -207,7 +197,7 @@ def _words(report: Report) -> dict[str, str]:
         "space": piece.rows(report["space"]),
         "space_open": "open" if len(report["space"]) <= 12 else "",
         "space_count": piece.safe(counted(len(report["space"]), "parameter")),
-        "version": piece.safe(compbo.__version__),
+        "version": piece.safe(VERSION),
         "written": datetime.now(UTC).strftime("%Y-%m-%d at %H:%M UTC"),
     }
 
@@ -246,10 +236,3 @@ def _resource(name: str) -> str:
 def _newlines(text: str) -> str:
     """Line ends as a browser reads them, or the hashes in the policy would not fit."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _usual_mode(path: str) -> None:
-    """Temporary files are private; the report gets the permissions of any other new file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    Path(path).chmod(0o666 & ~mask)

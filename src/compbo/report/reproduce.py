@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import platform
 from dataclasses import fields, is_dataclass
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-import compbo
+from compbo.versions import installed_versions
 
 if TYPE_CHECKING:
     from compbo.optimizer import Optimizer
@@ -15,16 +14,9 @@ if TYPE_CHECKING:
 PACKAGES = ("torch", "botorch", "gpytorch", "numpy", "scipy", "optuna")
 
 
-def versions() -> dict[str, str]:
-    """Version of everything that can change a number."""
-    found = {"python": platform.python_version(), "compbo": compbo.__version__}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    found["machine"] = f"{platform.system()} {platform.machine()}"
-    return found
+def software_and_machine() -> dict[str, str]:
+    """Version of everything that can change a number, and the kind of machine."""
+    return {**installed_versions(PACKAGES), "machine": f"{platform.system()} {platform.machine()}"}
 
 
 def settings_rows(optimizer: Optimizer) -> list[tuple[str, str]]:

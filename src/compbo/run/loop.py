@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import math
 import time
 from collections import deque
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compbo.checks import whole_number
+from compbo.errors import CompboError
 from compbo.history import COMPLETE, FAIL, RUNNING, Record, last_failure, to_frame
-from compbo.run.executors import BrokenWorkersError, Foreign, InProcess, Workers
+from compbo.run.executors import BrokenWorkersError
 from compbo.words import counted
 
 if TYPE_CHECKING:
@@ -22,14 +19,13 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from compbo.evaluation import Evaluation, Objective, Outcome
+    from compbo.evaluation import Evaluation, Outcome
     from compbo.optimizer import Optimizer
     from compbo.propose import Telemetry
     from compbo.run.executors import Evaluator
-    from compbo.run.progress import Progress
+    from compbo.run.plan import RunPlan
+    from compbo.run.progress import RunProgress
     from compbo.storage import StoredRun
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,11 +76,12 @@ class Result:
         )
 
 
-class RunError(RuntimeError):
+class RunError(CompboError, RuntimeError):
     """The run could not go on. What was evaluated is stored, and in `result`."""
 
-    def __init__(self, message: str, result: Result) -> None:
-        super().__init__(message)
+    def __init__(self, template: str, /, result: Result, **values: Any) -> None:
+        """template and values: as for `CompboError`."""
+        super().__init__(template, **values)
         self.result = result
 
 
@@ -100,57 +97,16 @@ class RunInterrupted(KeyboardInterrupt):
         self.result = result
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How a run is carried out: what may differ when it is resumed."""
-
-    evaluations: int
-    executor: Executor | None = None
-    workers: int | None = None
-    asynchronous: bool = False
-    timeout: float | None = None
-    max_failures: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be carried out, before anything is evaluated."""
-        object.__setattr__(self, "evaluations", whole_number("evaluations", self.evaluations))
-        if self.workers is not None:
-            object.__setattr__(self, "workers", whole_number("workers", self.workers))
-        if self.max_failures is not None:
-            object.__setattr__(self, "max_failures", whole_number("max_failures", self.max_failures, 0))
-        if self.executor is not None and self.workers is not None:
-            raise ValueError("Pass executor or workers, not both: workers makes a process pool of its own.")
-        if self.executor is not None and not isinstance(self.executor, Executor):
-            raise ValueError(
-                f"executor must be a concurrent.futures.Executor, got {type(self.executor).__name__} "
-                "(of a Dask client, pass client.get_executor())."
-            )
-        if self.asynchronous and self.executor is None and self.workers is None:
-            raise ValueError("asynchronous needs workers or an executor to evaluate on.")
-        if self.timeout is not None and self.workers is None:
-            raise ValueError("timeout needs workers: only an evaluation in a process of its own can be stopped.")
-        if self.timeout is not None and not 0 < self.timeout < math.inf:
-            raise ValueError(f"timeout must be a positive number of seconds, got {self.timeout}.")
-
-    def evaluator(self, objective: Objective) -> Evaluator:
-        """Where evaluations run."""
-        if self.executor is not None:
-            return Foreign(objective, self.executor)
-        if self.workers is not None:
-            return Workers(objective, self.workers, self.timeout)
-        return InProcess(objective)
-
-
 class Run:
     """The state of a run: numbers of the evaluations that wait, that run, and the records of all."""
 
     def __init__(
         self,
         optimizer: Optimizer,
-        plan: Plan,
+        plan: RunPlan,
         evaluator: Evaluator,
         store: StoredRun,
-        progress: Progress,
+        progress: RunProgress,
         callback: Callable[[Optimizer], None] | None,
         interrupted: threading.Event,
     ) -> None:
@@ -181,15 +137,14 @@ class Run:
             if self._interrupted.is_set():  # some libraries turn an interrupt into an error of their own
                 raise self._stopped() from error
             if isinstance(error, BrokenWorkersError):
-                raise RunError(f"The run stopped: {error}. What was evaluated is kept.", self.result) from error
+                raise RunError(
+                    "The run stopped: {reason}. What was evaluated is kept.", self.result, reason=error
+                ) from error
             raise
         finally:
             self.evaluator.close()
             self.progress.close()
             self.store.close()
-        if self.finished and self.result.best is None:
-            message = last_failure(self.records.values())
-            log.warning("Every evaluation failed, so there is no best value; the last one: %s", message)
         return self.result
 
     def _go_on(self) -> None:
@@ -267,7 +222,9 @@ class Run:
         failed = sum(record.state == FAIL for record in self.records.values())
         if limit is not None and failed > limit:
             raise TooManyFailuresError(
-                f"{counted(failed, 'evaluation')} failed, more than max_failures={limit}; the last one: "
-                f"{last_failure(self.records.values())}",
+                "{failed} failed, more than {max_failures:{limit}}; the last one: {message}",
                 self.result,
+                failed=counted(failed, "evaluation"),
+                limit=limit,
+                message=last_failure(self.records.values()),
             )

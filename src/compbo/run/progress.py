@@ -1,4 +1,4 @@
-"""What a run shows while it goes on: log lines always, a progress bar where somebody watches."""
+"""What a run shows while it goes on: lines in the log always, a progress bar if stderr is a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
+    from rich.progress import Progress
 
     from compbo.history import Record
     from compbo.propose import Telemetry
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("compbo")
 
 
-class Progress:
+class RunProgress:
     """The bar (evaluations, best value, time per ask, last verdict) and the log."""
 
     def __init__(self, total: int, *, show: bool | None = None) -> None:
@@ -26,7 +26,7 @@ class Progress:
         self._failures = 0
         self._best: float | None = None
         self._ask = "…"
-        self._bar: RichProgress | None = None
+        self._bar: Progress | None = None
         self._task: Any = None
         self._show = sys.stderr.isatty() if show is None else show
 
@@ -76,7 +76,7 @@ class Progress:
         return f"{best}  {self._ask}{failed}"
 
 
-def _bar() -> RichProgress:
+def _bar() -> Progress:
     """Made before the first evaluation: rich draws once from the global `random` when it is first imported."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

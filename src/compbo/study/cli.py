@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from compbo.console import INTERRUPTED, App, CommandError, out, say
 from compbo.study.options import AsJson, Debug, Methods, Place, Results, Selection, find_tasks_here, spread
+from compbo.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,18 +20,9 @@ if TYPE_CHECKING:
     from compbo.study.pools import Pool
     from compbo.study.store import Store
 
-app = typer.Typer(
-    name="study",
-    help="Thousands of experiments that can be stopped and resumed: the paper's study, or your own.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+app = App(
+    name="study", help="Thousands of experiments that can be stopped and resumed: the paper's study, or your own."
 )
-
-# After `app`: importing compbo.cli attaches it to the main command.
-from compbo.cli.console import INTERRUPTED, CommandError, out, readable, say  # noqa: E402
-from compbo.words import counted  # noqa: E402
 
 FAILURES_SHOWN = 20
 
@@ -41,7 +34,6 @@ def _every_command() -> None:
 
 @app.command("list")
 @spread
-@readable
 def list_cells(
     selection: Selection,
     summary: Annotated[bool, typer.Option("--summary", help="Counts only, not every cell.")] = False,
@@ -96,7 +88,6 @@ def _show_counts(rows: list[Any]) -> None:
 
 @app.command()
 @spread
-@readable
 def run(
     selection: Selection,
     place: Place,
@@ -119,7 +110,6 @@ def run(
 
 @app.command()
 @spread
-@readable
 def retry(place: Place, results: Results = Path("results"), debug: Debug = False) -> None:  # noqa: ARG001
     """Run the failed cells of a results folder again, perhaps with other limits."""
     from compbo.study.status import study_status
@@ -171,7 +161,6 @@ def _existing(results: Path) -> Store:
 
 @app.command()
 @spread
-@readable
 def status(
     selection: Selection,
     results: Results = Path("results"),
@@ -231,7 +220,6 @@ def _show_status(found: Any, workers: int, *, as_json: bool) -> None:
 
 @app.command()
 @spread
-@readable
 def tune(
     methods: Methods,
     place: Place,

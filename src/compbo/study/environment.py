@@ -9,10 +9,11 @@ import re
 import resource
 import sys
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
-PACKAGES = ("compbo", "torch", "numpy", "scipy", "botorch", "gpytorch", "optuna", "cma", "scikit-learn", "pyarrow")
+from compbo.versions import installed_versions
+
+PACKAGES = ("torch", "numpy", "scipy", "botorch", "gpytorch", "optuna", "cma", "scikit-learn", "pyarrow")
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -25,13 +26,7 @@ THREAD_VARIABLES = (
 @cache
 def versions() -> str:
     """Of Python and of what computes, as JSON."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return json.dumps(found)
+    return json.dumps(installed_versions(PACKAGES))
 
 
 @cache

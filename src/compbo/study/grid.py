@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from compbo.study.cell import Cell, Inner, MethodSpec, Surrogate, maximizer_method
 from compbo.study.methods import KINDS, MAXIMIZER, optimiser_group, optimiser_names
 from compbo.study.tasks import FAMILIES, get_task, list_tasks
+from compbo.words import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -112,12 +112,8 @@ def _matches(pattern: str, names: Iterable[str]) -> list[str]:
 
 def near(name: str, known: Sequence[str]) -> str:
     """The known names that resemble this one, or the first of them all, as the end of a message."""
-    folded = {other.lower(): other for other in known}
-    found = [folded[other] for other in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.4)]
-    if found:
-        return f"did you mean {', '.join(found)}?"
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
-    return f"there are {', '.join(known[:SHOWN])}{more}."
+    return did_you_mean(name, known) or f"there are {', '.join(known[:SHOWN])}{more}."
 
 
 @dataclass(frozen=True)

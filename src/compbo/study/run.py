@@ -6,12 +6,12 @@ It may be killed at any moment: at most the cells in flight are lost, and the sa
 from __future__ import annotations
 
 from collections import deque
-from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from compbo.study import schema
 from compbo.study.pools import PoolError
 from compbo.study.progress import Progress
+from compbo.versions import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -136,7 +136,7 @@ def _store(finished: Finished, store: Store) -> schema.Row:
         except ValueError as error:
             raise PoolError(
                 f"A worker sent something else than the result of {finished.cell.name}: {error}; "
-                f"do all workers have the compbo of this driver, {version('compbo')}?"
+                f"do all workers have the compbo of this driver, {VERSION}?"
             ) from error
     if type(finished.error).__name__ == "KilledWorker":
         from compbo.study.experiment import lost_row

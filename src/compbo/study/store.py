@@ -21,13 +21,14 @@ import socket
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from compbo.storage.lease import InUseError
+from compbo.errors import InUseError
+from compbo.files import write_atomically
 from compbo.study import schema
 from compbo.study.cell import Cell, OtherVersionError, cell_from_json
 
@@ -110,7 +111,9 @@ class Store:
             lock.flush()
             return
         raise InUseError(
-            f"{self.folder} is in use by {self._owner_text()}. Wait until it ends, stop it, or give another --results."
+            "{folder} is in use by {owner}. Wait until it ends, stop it, or give another {results}.",
+            folder=self.folder,
+            owner=self._owner_text(),
         )
 
     def _owner_text(self) -> str:
@@ -144,27 +147,16 @@ class Store:
         return path
 
     def _write_atomically(self, path: Path, data: bytes) -> None:
-        temporary = self.folder / "tmp" / f"{path.name}.{os.getpid()}"
+        scratch = self.folder / "tmp"  # not among the cells: what a killed driver leaves is not taken for a result
         try:
-            for folder in (temporary.parent, path.parent):
+            for folder in (scratch, path.parent):
                 folder.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
+            write_atomically(path, data, scratch=scratch)
         except OSError as error:
-            with suppress(OSError):
-                temporary.unlink()
             raise OSError(
                 f"{path} could not be written: {error.strerror}. What was stored before is safe; once there is room, "
                 f"the same command goes on."
             ) from error
-        descriptor = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)  # the name, too, survives a power cut
-        finally:
-            os.close(descriptor)
 
     def _set_aside(self, path: Path, reason: str) -> None:
         quarantine = self.folder / "quarantine"

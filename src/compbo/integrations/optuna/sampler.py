@@ -13,7 +13,7 @@ from optuna.search_space import intersection_search_space
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
 
-from compbo.checks import whole_number
+from compbo.inputs import whole_number
 from compbo.integrations.optuna.claims import holds
 from compbo.integrations.optuna.history import CONSTRAINTS, FINAL, PLAN, POINT, History, Reader, publish
 from compbo.integrations.optuna.planning import Decision, decide, first_of_block

@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import csv
 import fnmatch
+import io
 import logging
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from compbo.files import write_atomically
 from compbo.seeds import stream
 from compbo.study.tasks.registry import get_task, list_tasks
 from compbo.study.tasks.stored import COLUMNS, Reference, read_table, summarise, table_path
@@ -92,12 +93,11 @@ def reference_of(task: str, entries: dict[int, Entry], evaluations: int) -> Refe
 
 def write_table(path: Path, table: dict[str, Reference]) -> None:
     """The whole table at once: a reader sees the old one or the new one."""
-    scratch = path.with_suffix(".tmp")
-    with scratch.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(table[task].row() for task in sorted(table))
-    os.replace(scratch, path)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(table[task].row() for task in sorted(table))
+    write_atomically(path, text.getvalue())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
