@@ -18,7 +18,7 @@ from compbo.cli import app
 from compbo.console import BAD_INPUT, INTERRUPTED, RUN_FAILED, CommandError, error_line, exit_code, flags
 from compbo.errors import CompboError, InUseError, OptionError
 from compbo.run.loop import TooManyFailuresError
-from compbo.run.options import MethodOptions
+from compbo.run.options import SuggestionOptions
 from compbo.run.plan import RunPlan
 from compbo.settings import Settings
 from objectives import bowl
@@ -136,10 +136,10 @@ def test_every_option_of_the_library_that_a_command_has_is_called_as_in_python()
 
 def test_the_keywords_of_minimize_are_the_fields_of_the_settings() -> None:
     """With the same types, word by word."""
-    named = {name: hint.__forward_arg__ for name, hint in MethodOptions.__annotations__.items()}
+    named = {name: hint.__forward_arg__ for name, hint in SuggestionOptions.__annotations__.items()}
     own = {"batch_size", "direction", "seed"}  # written out in the signature, or said by the function itself
     assert named == {field.name: field.type for field in fields(Settings) if field.name not in own}
-    assert not MethodOptions.__required_keys__
+    assert not SuggestionOptions.__required_keys__
 
 
 def test_no_error_of_the_library_names_a_flag() -> None:

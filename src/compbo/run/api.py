@@ -11,7 +11,7 @@ from compbo.history import last_failure
 from compbo.optimizer import Optimizer
 from compbo.run.interrupts import remembered_interrupts
 from compbo.run.loop import Result, Run
-from compbo.run.options import MethodOptions
+from compbo.run.options import SuggestionOptions
 from compbo.run.plan import RunPlan
 from compbo.run.progress import RunProgress
 from compbo.space import Space
@@ -44,7 +44,7 @@ def minimize(
     max_failures: int | None = None,
     progress: bool | None = None,
     callback: Callable[[Optimizer], None] | None = None,
-    **settings: Unpack[MethodOptions],
+    **settings: Unpack[SuggestionOptions],
 ) -> Result:
     """Minimise an expensive function.
 
@@ -116,7 +116,7 @@ def maximize(
     max_failures: int | None = None,
     progress: bool | None = None,
     callback: Callable[[Optimizer], None] | None = None,
-    **settings: Unpack[MethodOptions],
+    **settings: Unpack[SuggestionOptions],
 ) -> Result:
     """Maximise an expensive function; arguments, result and errors are those of `minimize`.
 
@@ -184,9 +184,9 @@ def _check_names(caller: str, settings: Iterable[str]) -> None:
     for name in settings:
         if name == "direction":
             raise OptionError(name, "{option} is not an option here: call compbo.minimize or compbo.maximize.")
-        if name not in MethodOptions.__annotations__:
+        if name not in SuggestionOptions.__annotations__:
             own = [p.name for p in inspect.signature(minimize).parameters.values() if p.kind is p.KEYWORD_ONLY]
-            known = sorted([*own, *MethodOptions.__annotations__])
+            known = sorted([*own, *SuggestionOptions.__annotations__])
             raise OptionError(
                 name,
                 "{caller}: {name!r} is not an option; {hint} {known}.",

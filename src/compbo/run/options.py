@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from compbo.types import Budget
 
 
-class MethodOptions(TypedDict, total=False):
+class SuggestionOptions(TypedDict, total=False):
     """The fields of `Settings` that `minimize` and `maximize` pass on as they are; a test keeps the two equal."""
 
     acquisition: str | Acquisition
