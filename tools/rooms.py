@@ -3,8 +3,8 @@
     python -m tools.rooms          # say what is wrong, if anything is
     python -m tools.rooms --draw   # write docs/rooms.svg
 
-`ROOMS` is the only place where this is decided; tests/test_rooms.py holds the sources to it. An import counts wherever
-it stands: at the top of a file, in a function, for type checkers only, or as the name of a module in a string, as
+The tables `ROOMS` and `HEAVY` decide, and tests/test_rooms.py holds the sources to them. An import counts wherever it
+stands: at the top of a file, in a function, for type checkers only, or as the name of a module in a string, as
 `importlib.import_module` takes it.
 """
 
@@ -78,8 +78,8 @@ ROOMS = {
     ),
 }
 
-# Packages that take long to import, and the modules that may import them when they are imported themselves: who
-# uses one of those modules wants the package. Everywhere else the import stands in the function that needs it.
+# Packages that take long to import, and the modules that may import them when they are imported themselves: the
+# package is what they are for. Everywhere else the import stands in the function that needs it.
 HEAVY = {
     "ax": ("integrations.ax",),
     "botorch": ("integrations.botorch",),

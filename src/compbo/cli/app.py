@@ -45,7 +45,7 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    # An orderly end when a scheduler asks for it, as for Ctrl-C.
+    # A scheduler that ends the process with SIGTERM gets the same orderly end as Ctrl-C.
     signal.signal(signal.SIGTERM, _interrupt)
 
 
@@ -227,7 +227,7 @@ def default_output(run: str, suffix: str) -> Path:
 
 
 def attach_study() -> None:
-    """`compbo study ...`, where the study is installed."""
+    """Add `compbo study ...`, if the study is installed."""
     if importlib.util.find_spec("compbo.study.cli") is not None:
         app.add_typer(importlib.import_module("compbo.study.cli").app, name="study")
 

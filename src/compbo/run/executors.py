@@ -57,7 +57,7 @@ class InProcess:
 
     @property
     def room(self) -> int:
-        """One at a time, so that each is stored before the next begins."""
+        """One at a time: each is stored before the next begins."""
         return 1 - len(self._waiting)
 
     def submit(self, number: int, params: dict[str, Any]) -> None:
@@ -91,7 +91,7 @@ class GivenExecutor:
 
     @property
     def room(self) -> int:
-        """The executor has a queue of its own."""
+        """No limit: the executor has a queue of its own."""
         return 1_000_000
 
     def submit(self, number: int, params: dict[str, Any]) -> None:
@@ -119,14 +119,14 @@ class GivenExecutor:
         return Outcome(None, describe(error)) if error is not None else future.result()
 
     def close(self) -> None:
-        """Cancel what has not begun; the executor stays open."""
+        """Cancel what has not begun. The executor stays open."""
         for future in self._running:
             future.cancel()
 
 
 @dataclass
 class _Slot:
-    """A pool of one process, so that a death or a time limit touches one evaluation and no other."""
+    """A pool of one process: a process that dies, or is killed at its time limit, costs one evaluation only."""
 
     pool: ProcessPoolExecutor
     pid: int
@@ -213,7 +213,7 @@ class WorkerProcesses:
         return slot.number, Outcome(None, f"the worker process died ({describe(error)})")
 
     def close(self) -> None:
-        """End the processes: idle ones by themselves, busy ones at once."""
+        """End the processes; busy ones are killed."""
         for slot in self._running.values():
             slot.kill()
         _shut([*self._idle, *self._running.values()])

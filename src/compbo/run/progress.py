@@ -18,10 +18,14 @@ log = logging.getLogger("compbo")
 
 
 class RunProgress:
-    """The bar (evaluations, best value, time per ask, last verdict) and the log."""
+    """The lines of the log, and the bar: evaluations, best value, time of the last ask and its verdict.
+
+    Args:
+        total: number of evaluations of the run.
+        show: whether there is a bar; None: only if stderr is a terminal.
+    """
 
     def __init__(self, total: int, *, show: bool | None = None) -> None:
-        """show: None means only if stderr is a terminal."""
         self._total = total
         self._failures = 0
         self._best: float | None = None
@@ -31,7 +35,7 @@ class RunProgress:
         self._show = sys.stderr.isatty() if show is None else show
 
     def start(self, records: list[Record], best: float | None) -> None:
-        """Begin, perhaps with evaluations of an earlier session."""
+        """Begin; records: what is stored already."""
         done = sum(record.state != "RUNNING" for record in records)
         self._failures = sum(record.state == "FAIL" for record in records)
         self._best = best
@@ -62,7 +66,7 @@ class RunProgress:
         self._refresh(1)
 
     def close(self) -> None:
-        """Leave the last state on the screen."""
+        """End the bar; its last state stays on the screen."""
         if self._bar is not None:
             self._bar.stop()
 
@@ -77,7 +81,7 @@ class RunProgress:
 
 
 def _bar() -> Progress:
-    """Made before the first evaluation: rich draws once from the global `random` when it is first imported."""
+    """A bar of Rich, imported before the first evaluation: its first import draws from the global `random`."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
