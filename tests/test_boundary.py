@@ -18,7 +18,7 @@ import pytest
 
 from compbo.errors import OptionError
 from compbo.files import write_atomically
-from compbo.inputs import real, seconds, whole_number
+from compbo.inputs import positive_seconds, real, whole_number
 from compbo.versions import VERSION, installed_versions
 from compbo.words import counted, did_you_mean, either
 
@@ -44,9 +44,9 @@ def test_real_numbers() -> None:
 
 @pytest.mark.parametrize("value", [0, -1, math.inf, math.nan, "3", True])
 def test_seconds_are_positive_and_finite(value: Any) -> None:
-    assert seconds("t", Fraction(1, 2)) == 0.5
+    assert positive_seconds("t", Fraction(1, 2)) == 0.5
     with pytest.raises(OptionError, match=r"^t must be a positive number of seconds, got "):
-        seconds("t", value)
+        positive_seconds("t", value)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

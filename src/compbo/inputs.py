@@ -42,10 +42,10 @@ def real(value: Any) -> float:
         return math.nan
 
 
-def seconds(option: str, value: Any) -> float:
+def positive_seconds(option: str, value: Any) -> float:
     """The value of an option as a number of seconds; OptionError if it is not positive and finite.
 
-    >>> seconds("timeout", 3)
+    >>> positive_seconds("timeout", 3)
     3.0
     """
     if 0 < real(value) < math.inf:

@@ -17,7 +17,7 @@ from compbo.console import INTERRUPTED, RUN_FAILED, CommandError, interrupts_end
 from compbo.errors import OptionError
 from compbo.history import FAIL, RUNNING, last_failure
 from compbo.inputs import check_target
-from compbo.run.api import search
+from compbo.run.api import complete_run
 from compbo.run.loop import RunError, RunInterrupted, TooManyFailuresError
 from compbo.run.plan import RunPlan
 from compbo.space import Space
@@ -76,7 +76,7 @@ def carry_out(request: Request) -> None:
     direction = "maximize" if request.maximize else "minimize"
     with _objective(request, space, plan) as (objective, plan):
         try:
-            result = search(direction, objective, space, plan, request.seed, request.settings)
+            result = complete_run(direction, objective, space, plan, request.seed, request.settings)
         except RunInterrupted as interrupt:
             kept = _keep(request, storage, interrupt.result)
             raise CommandError(f"Interrupted. {kept}", INTERRUPTED) from interrupt

@@ -97,7 +97,7 @@ def minimize(
         progress=progress,
         callback=callback,
     )
-    return _with_warning(search("minimize", objective, space, plan, seed, settings))
+    return _with_warning(complete_run("minimize", objective, space, plan, seed, settings))
 
 
 def maximize(
@@ -138,10 +138,10 @@ def maximize(
         progress=progress,
         callback=callback,
     )
-    return _with_warning(search("maximize", objective, space, plan, seed, settings))
+    return _with_warning(complete_run("maximize", objective, space, plan, seed, settings))
 
 
-def search(
+def complete_run(
     direction: str,
     objective: Objective,
     space: Space | Mapping[str, Any],

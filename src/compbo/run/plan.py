@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compbo.errors import OptionError
-from compbo.inputs import seconds, whole_number
+from compbo.inputs import positive_seconds, whole_number
 from compbo.run.executors import GivenExecutor, InProcess, WorkerProcesses
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class RunPlan:
         self._check_executor()
         self._check_asynchronous()
         if self.timeout is not None:
-            object.__setattr__(self, "timeout", seconds("timeout", self.timeout))
+            object.__setattr__(self, "timeout", positive_seconds("timeout", self.timeout))
             if self.workers is None:
                 raise OptionError(
                     "timeout", "{option} needs {workers}: only an evaluation in a process of its own can be stopped."
