@@ -20,7 +20,7 @@ from compbo.errors import OptionError
 from compbo.files import write_atomically
 from compbo.inputs import positive_seconds, real, whole_number
 from compbo.versions import VERSION, installed_versions
-from compbo.words import counted, did_you_mean, either
+from compbo.words import counted, did_you_mean, either, meant_or_known
 
 
 @pytest.mark.parametrize("value", [1, np.int8(1), 10**30])
@@ -94,6 +94,9 @@ def test_names_that_were_probably_meant() -> None:
     assert did_you_mean("cadam-me", known).startswith("did you mean CAdam-ME")
     assert did_you_mean("sgb", known) == "did you mean SGA?"
     assert did_you_mean("furnace", known) == did_you_mean(3, known) == did_you_mean("SGA", []) == ""
+    assert meant_or_known("sgb", known) == "did you mean SGA?"
+    assert meant_or_known("furnace", known, "there are") == "there are CAdam, CAdam-ME, Adam-ERM, SGA."
+    assert meant_or_known("?", [str(number) for number in range(50)]).endswith("38, 39 and 10 more.")
 
 
 def test_versions() -> None:

@@ -334,7 +334,7 @@ def test_a_wrong_command_is_refused_before_it_runs(template: str, match: str) ->
         ),
         ("objective.py:train --space space.toml -n 3 --storage run.log --maximize", 2, "another --study-name"),
         ("objective.py:train --space space.toml -n 3 --maximizer Cadam", 2, "--maximizer: .*CAdam"),
-        ("objective.py:train --space space.toml -n 3 --acquisition best", 2, "--acquisition best .*ucb"),
+        ("objective.py:train --space space.toml -n 3 --acquisition best", 2, "--acquisition 'best' is unknown.*ucb"),
         ("objective.py:train --space space.toml -n 3 --async", 2, "--async needs --workers"),
         ("objective.py:train --space space.toml -n 3 --async --workers 2 --batch 4", 2, "leave --batch 4 out"),
         ("--command 'echo {lr}' --space space.toml -n 3 --async --workers 2 --batch 4", 2, "leave --batch 4 out"),
@@ -435,6 +435,13 @@ def test_errors_of_the_other_commands(words: str, match: str, folder: Path) -> N
     assert re.search(match, done.stderr)
     assert not PYTHON_NAMES.search(done.stderr)
     assert contents(folder) == before
+
+
+def test_a_wrong_option_is_refused_before_the_module_is_loaded(folder: Path) -> None:
+    Path("loaded.py").write_text("open('loaded', 'w').close()\ndef f(p): return 1.0\n")
+    for words in (["--maximizer", "Cadam"], ["--acquisition", "best"], ["--noise", "-1"], ["--timeout", "0"]):
+        assert optimize("loaded.py:f", "--space", "space.toml", "-n", "1", *words).exit_code == 2
+    assert not Path("loaded").exists()
 
 
 def test_debug_shows_the_trace(folder: Path) -> None:

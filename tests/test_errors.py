@@ -56,8 +56,8 @@ def caught(call: Callable[[], object]) -> OptionError:
         (
             lambda: Settings(acquisition="best"),
             "acquisition",
-            "acquisition=best is unknown; choose one of ei, pi, sr, ucb, logei.",
-            "--acquisition best is unknown; choose one of ei, pi, sr, ucb, logei.",
+            "acquisition 'best' is unknown; choose one of ei, pi, sr, ucb, logei.",
+            "--acquisition 'best' is unknown; choose one of ei, pi, sr, ucb, logei.",
         ),
         (
             lambda: Settings(noise=-1),

@@ -440,7 +440,7 @@ def test_what_the_disk_refuses_is_told_with_the_name_that_was_given(
     def full(**kwargs: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/somewhere/.compbo-x.tmp")
 
-    monkeypatch.setattr(page.tempfile, "mkstemp", full)
+    monkeypatch.setattr("tempfile.mkstemp", full)
     with pytest.raises(OSError, match="No space left") as caught:
         write_report(plain_run(1), tmp_path / "run.html")
     assert caught.value.filename == str(tmp_path / "run.html")

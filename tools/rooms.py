@@ -74,7 +74,7 @@ ROOMS = {
         ("base", "space", "surrogate", "acquisition", "maximizers", "bo", "baselines", "console"),
     ),
     "cli": Room(
-        "the commands", ("cli",), ("base", "space", "maximizers", "storage", "report", "run", "console", "study")
+        "the commands", ("cli",), ("base", "space", "maximizers", "bo", "storage", "report", "run", "console", "study")
     ),
 }
 

@@ -29,13 +29,15 @@ def write_atomically(
                 file.flush()
                 os.fsync(file.fileno())
             _give_usual_mode(temporary)
-            os.replace(temporary, target)
+            Path(temporary).replace(target)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
         _sync_folder(target.parent)
-    except OSError as error:  # it names the temporary file, which nobody asked for
-        raise OSError(error.errno, error.strerror, str(path)) from error
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error  # and not the temporary file's name
 
 
 def _give_usual_mode(path: str) -> None:

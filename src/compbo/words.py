@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 MOST_SUGGESTIONS = 3
 LEAST_SIMILARITY = 0.4  # of 1, as difflib measures it
+NAMES_LISTED = 40  # at most, in a message that lists what is known
 
 
 def counted(number: int, noun: str) -> str:
@@ -43,3 +44,14 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     spelled = {other.lower(): other for other in known}
     near = difflib.get_close_matches(str(name).lower(), spelled, n=MOST_SUGGESTIONS, cutoff=LEAST_SIMILARITY)
     return f"did you mean {either([spelled[other] for other in near])}?" if near else ""
+
+
+def meant_or_known(name: object, known: Iterable[str], otherwise: str = "choose one of") -> str:
+    """The end of a message about an unknown name: the known names that are near, or else what is known.
+
+    >>> meant_or_known("cadamm", ["CAdam", "SGA"]), meant_or_known("furnace", ["CAdam", "SGA"])
+    ('did you mean CAdam?', 'choose one of CAdam, SGA.')
+    """
+    names = list(known)
+    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
+    return did_you_mean(name, names) or f"{otherwise} {', '.join(names[:NAMES_LISTED])}{more}."

@@ -231,7 +231,7 @@ def get_acquisition(acquisition: str | Acquisition) -> Acquisition:
     if isinstance(acquisition, (str, type)) or not hasattr(acquisition, "inner_vjp"):
         raise OptionError(
             "acquisition",
-            "{option:{given}} is unknown; choose one of {known}.",
+            "{option} {given!r} is unknown; choose one of {known}.",
             given=acquisition,
             known=", ".join(ACQUISITIONS),
             note="Or pass an object, for instance UCB(beta=4).",

@@ -20,6 +20,7 @@ from compbo.inputs import check_target
 from compbo.run.api import complete_run
 from compbo.run.loop import RunError, RunInterrupted, TooManyFailuresError
 from compbo.run.plan import RunPlan
+from compbo.settings import Settings
 from compbo.space import Space
 from compbo.words import counted
 
@@ -73,6 +74,7 @@ def carry_out(request: Request) -> None:
         study_name=request.study_name,
         max_failures=request.max_failures,
     )
+    Settings(seed=request.seed, **request.settings)  # a wrong one is refused before the user's module is loaded
     direction = "maximize" if request.maximize else "minimize"
     with _objective(request, space, plan) as (objective, plan):
         try:

@@ -16,7 +16,7 @@ from compbo.maximizers import hyperparameters as hyper
 from compbo.maximizers import solvers
 from compbo.maximizers.entry import Entry, Form, Maximizer
 from compbo.maximizers.hyperparameters import with_defaults
-from compbo.words import did_you_mean
+from compbo.words import meant_or_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,8 +107,7 @@ def get_entry(name: str) -> Entry:
     try:
         return CATALOGUE[name]
     except (KeyError, TypeError):
-        hint = did_you_mean(name, CATALOGUE) or f"choose one of {', '.join(CATALOGUE)}."
-        raise KeyError(f"no maximizer is called {name!r}; {hint}") from None
+        raise KeyError(f"no maximizer is called {name!r}; {meant_or_known(name, CATALOGUE)}") from None
 
 
 def make_maximizer(name: str, **hyperparameters: Any) -> Maximizer:
