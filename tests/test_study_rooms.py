@@ -68,7 +68,7 @@ def test_only_the_command_line_imports_the_study() -> None:
 
 
 def test_the_study_suggests_points_through_public_names() -> None:
-    private = ("compbo.optimizer", "compbo.propose", "compbo.settings", "compbo.bo")
+    private = ("compbo.optimizer", "compbo.propose", "compbo.bo.settings", "compbo.bo")
     assert [(path, name) for path, tree in sources(PACKAGE).items() for name in imported(tree) & set(private)] == []
 
 

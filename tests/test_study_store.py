@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 
 import study_helpers
-from compbo.storage.lease import InUseError
+from compbo.errors import InUseError
 from compbo.study import cell as cells
 from compbo.study.cell import Cell, OtherVersionError
 from compbo.study.engine.experiment import run_cell

@@ -1,7 +1,9 @@
 """Bayesian optimisation with compositional maximisation of the acquisition function.
 
 >>> import compbo
->>> result = compbo.minimize(f, {"x": compbo.Float(0, 1)}, evaluations=32, batch_size=4, seed=0)  # doctest: +SKIP
+>>> result = compbo.minimize(lambda p: (p["x"] - 0.3) ** 2, {"x": compbo.Float(0, 1)}, evaluations=8, batch_size=2)
+>>> result.best_value < 0.1
+True
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ if TYPE_CHECKING:
     from compbo.bo.starts import StartPolicy
     from compbo.bo.telemetry import Telemetry
     from compbo.bo.verdict import Verdict
+    from compbo.errors import OptionError
     from compbo.evaluation import Evaluation
     from compbo.maximizers import CATALOGUE
-    from compbo.run import Result, maximize, minimize
+    from compbo.run.api import maximize, minimize
+    from compbo.run.result import Result, RunError, RunInterrupted, TooManyFailuresError
     from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
     from compbo.types import Budget
 
@@ -34,9 +38,11 @@ _HOMES = {
     "compbo.bo.starts": ("StartPolicy",),
     "compbo.bo.telemetry": ("Telemetry",),
     "compbo.bo.verdict": ("Verdict",),
+    "compbo.errors": ("OptionError",),
     "compbo.evaluation": ("Evaluation",),
     "compbo.maximizers": ("CATALOGUE",),
-    "compbo.run": ("Result", "maximize", "minimize"),
+    "compbo.run.api": ("maximize", "minimize"),
+    "compbo.run.result": ("Result", "RunError", "RunInterrupted", "TooManyFailuresError"),
     "compbo.space": ("Bool", "Categorical", "Constant", "Float", "Int", "Ordinal", "Space"),
     "compbo.types": ("Budget",),
 }
@@ -57,12 +63,16 @@ __all__ = [
     "Int",
     "LogEI",
     "Optimizer",
+    "OptionError",
     "Ordinal",
     "Result",
+    "RunError",
+    "RunInterrupted",
     "Settings",
     "Space",
     "StartPolicy",
     "Telemetry",
+    "TooManyFailuresError",
     "Verdict",
     "maximize",
     "minimize",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from compbo.files import check_target
+from compbo.inputs import check_target
 
 if TYPE_CHECKING:
     import os

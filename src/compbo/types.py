@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import torch
 
-from compbo.checks import real, whole_number
+from compbo.inputs import real, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import torch
 
-from compbo.checks import real
+from compbo.errors import OptionError
+from compbo.inputs import real
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -228,8 +229,12 @@ def get_acquisition(acquisition: str | Acquisition) -> Acquisition:
     if isinstance(acquisition, str) and acquisition.lower() in ACQUISITIONS:
         return ACQUISITIONS[acquisition.lower()]()  # type: ignore[no-any-return]
     if isinstance(acquisition, (str, type)) or not hasattr(acquisition, "inner_vjp"):
-        raise ValueError(
-            f"acquisition {acquisition!r} is unknown; choose one of {', '.join(ACQUISITIONS)}, or pass UCB(beta=4)."
+        raise OptionError(
+            "acquisition",
+            "{option} {given!r} is unknown; choose one of {known}.",
+            given=acquisition,
+            known=", ".join(ACQUISITIONS),
+            note="Or pass an object, for instance UCB(beta=4).",
         )
     return acquisition
 

@@ -10,7 +10,7 @@ import torch
 
 from compbo.bo.history import History
 from compbo.bo.tell import told_evaluations
-from compbo.checks import whole_number
+from compbo.inputs import whole_number
 from compbo.seeds import stream
 
 if TYPE_CHECKING:

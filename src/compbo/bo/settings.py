@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from compbo.acquisition.integrands import acquisition_from_dict, acquisition_to_dict, get_acquisition
 from compbo.bo.starts import StartPolicy
-from compbo.checks import real, whole_number
+from compbo.errors import OptionError
+from compbo.inputs import real, whole_number
 from compbo.maximizers import Maximizer, make_maximizer
 from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.priors import get_priors
@@ -72,14 +73,23 @@ class Settings:
             if name != "initial_points" or value is not None:
                 object.__setattr__(self, name, whole_number(name, value, least))
         if self.direction not in ("minimize", "maximize"):
-            raise ValueError(f"direction must be 'minimize' or 'maximize', got {self.direction!r}.")
+            raise OptionError(
+                "direction", "{option} must be 'minimize' or 'maximize', got {given!r}.", given=self.direction
+            )
         if self.initial_design not in ("sobol", "uniform"):
-            raise ValueError(f"initial_design must be 'sobol' or 'uniform', got {self.initial_design!r}.")
+            raise OptionError(
+                "initial_design", "{option} must be 'sobol' or 'uniform', got {given!r}.", given=self.initial_design
+            )
         if self.noise is not None:
             object.__setattr__(self, "noise", _deviation(self.noise))
         for name, kind in (("starts", StartPolicy), ("budget", Budget)):
             if not isinstance(getattr(self, name), kind):
-                raise ValueError(f"{name} must be a {kind.__name__}(...), got {getattr(self, name)!r}.")
+                raise OptionError(
+                    name,
+                    "{option} must be a {kind}(...), got {given!r}.",
+                    kind=kind.__name__,
+                    given=getattr(self, name),
+                )
 
     @classmethod
     def of(cls, caller: str, options: Mapping[str, Any]) -> Settings:
@@ -117,19 +127,29 @@ class Settings:
 def as_maximizer(name: str | Maximizer, hyperparameters: Mapping[str, Any] = MappingProxyType({})) -> Maximizer:
     """The maximizer of that name with these hyperparameters, the others at their defaults; a value as it is."""
     if not isinstance(hyperparameters, Mapping):
-        raise ValueError(f"hyperparameters must be a mapping of names to numbers, got {hyperparameters!r}.")
+        raise OptionError(
+            "hyperparameters", "{option} must be a mapping of names to numbers, got {given!r}.", given=hyperparameters
+        )
     given = {str(key): value for key, value in hyperparameters.items()}
     if isinstance(name, Maximizer):
         if given and given != dict(name.settings):
-            raise ValueError(f"hyperparameters: this {name.name} has its own; leave them out, or give its name.")
+            raise OptionError(
+                "hyperparameters",
+                "{option}: this {name} has its own; leave them out, or give its name.",
+                name=name.name,
+            )
         return name
     try:
         return make_maximizer(name, **given)
     except KeyError as error:
-        raise ValueError(f"maximizer: {error.args[0]}") from error
+        raise OptionError("maximizer", "{option}: {reason}", reason=error.args[0]) from error
 
 
 def _deviation(noise: Any) -> float:
     if not 0 <= real(noise) < math.inf:
-        raise ValueError(f"noise must be a standard deviation >= 0 in the units of the objective, got {noise!r}.")
+        raise OptionError(
+            "noise",
+            "{option} must be a standard deviation >= 0 in the units of the objective, got {given!r}.",
+            given=noise,
+        )
     return real(noise)

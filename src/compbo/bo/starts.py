@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from compbo.checks import real, whole_number
+from compbo.inputs import real, whole_number
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from compbo.bo.propose import AcquisitionProblem, propose, remaining
 from compbo.bo.settings import as_maximizer
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import Verdict
-from compbo.checks import whole_number
+from compbo.inputs import whole_number
 from compbo.seeds import stream
 from compbo.words import counted
 

@@ -10,13 +10,13 @@ reaches.
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, Literal
 
 from compbo.maximizers import hyperparameters as hyper
 from compbo.maximizers import solvers
 from compbo.maximizers.entry import Entry, Form, Maximizer
 from compbo.maximizers.hyperparameters import with_defaults
+from compbo.words import meant_or_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,10 +107,7 @@ def get_entry(name: str) -> Entry:
     try:
         return CATALOGUE[name]
     except (KeyError, TypeError):
-        spelled = {known.lower(): known for known in CATALOGUE}
-        near = [spelled[match] for match in difflib.get_close_matches(str(name).lower(), spelled, n=5, cutoff=0.4)]
-        hint = f"did you mean {', '.join(near)}?" if near else f"choose one of {', '.join(CATALOGUE)}."
-        raise KeyError(f"no maximizer is called {name!r}; {hint}") from None
+        raise KeyError(f"no maximizer is called {name!r}; {meant_or_known(name, CATALOGUE)}") from None
 
 
 def make_maximizer(name: str, **hyperparameters: Any) -> Maximizer:

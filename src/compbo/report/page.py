@@ -12,13 +12,14 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import compbo
-from compbo.files import check_target, write_atomically
+from compbo.files import write_atomically
+from compbo.inputs import check_target
 from compbo.report import figures, figures_asks, figures_model
 from compbo.report import fragments as piece
 from compbo.report.data import Report, collect
 from compbo.report.tables import asks_table, evaluations_table
 from compbo.report.theme import PALETTES, TEMPLATE
+from compbo.versions import VERSION
 from compbo.words import counted
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _words(report: Report) -> dict[str, str]:
         "space": piece.rows(report["space"]),
         "space_open": "open" if len(report["space"]) <= 12 else "",
         "space_count": piece.safe(counted(len(report["space"]), "parameter")),
-        "version": piece.safe(compbo.__version__),
+        "version": piece.safe(VERSION),
         "written": datetime.now(UTC).strftime("%Y-%m-%d at %H:%M UTC"),
     }
 

@@ -13,6 +13,7 @@ from compbo.bo.history import History
 from compbo.bo.optimizer import Optimizer
 from compbo.bo.settings import Settings
 from compbo.bo.telemetry import Telemetry
+from compbo.errors import OptionError
 from compbo.evaluation import Evaluation
 from compbo.records import COMPLETE, FAIL, RUNNING, Record
 from compbo.space import Space
@@ -168,9 +169,20 @@ def _open_study(source: str | os.PathLike[str] | BaseStorage, study_name: str | 
         raise ValueError(f"{source}: there is no run in this storage.")
     listed = ", ".join(f'"{name}"' for name in studies)
     if study_name is None and len(studies) > 1:
-        raise ValueError(f"{source} holds several runs ({listed}): choose one by its study name.")
+        raise OptionError(
+            "study_name",
+            "{source} holds several runs ({listed}): choose one with {option}.",
+            source=source,
+            listed=listed,
+        )
     if study_name is not None and study_name not in studies:
-        raise ValueError(f'{source} has no run called "{study_name}"; it has {listed}.')
+        raise OptionError(
+            "study_name",
+            '{source} has no run called "{name}"; it has {listed}.',
+            source=source,
+            name=study_name,
+            listed=listed,
+        )
     study = studies[study_name] if study_name is not None else next(iter(studies.values()))
     if len(study.directions) != 1:
         raise ValueError(f'Study "{study.study_name}" has {len(study.directions)} objectives; compbo reads one.')

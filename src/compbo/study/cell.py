@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from compbo.acquisition.integrands import acquisition_from_dict, acquisition_to_dict, get_acquisition
-from compbo.checks import whole_number
+from compbo.inputs import whole_number
 from compbo.maximizers import get_entry
 
 if TYPE_CHECKING:

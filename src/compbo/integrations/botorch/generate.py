@@ -13,7 +13,8 @@ from botorch.acquisition.monte_carlo import SampleReducingMCAcquisitionFunction
 from botorch.exceptions.warnings import OptimizationWarning
 
 from compbo.acquisition.samples import DEFAULT_K, make_samples
-from compbo.checks import whole_number
+from compbo.errors import OptionError
+from compbo.inputs import whole_number
 from compbo.integrations.botorch.evaluate import values_on_its_own_sample
 from compbo.integrations.botorch.fast import fast_oracle
 from compbo.integrations.botorch.frame import Framed, make_frame
@@ -130,9 +131,12 @@ class CandidateGenerator:
         ours = {"maxiter": "steps", "minibatch": "minibatch", "rng_seed": "seed"}
         unknown = [name for name in options if name not in ours and name not in FOREIGN_OPTIONS]
         if unknown:
-            raise ValueError(
-                f"option {unknown[0]!r} is unknown; compbo takes {', '.join(ours)}, "
-                "and hyperparameters as arguments of gen_candidates(...)."
+            raise OptionError(
+                unknown[0],
+                "option {name!r} is unknown; compbo takes {ours}, and hyperparameters as arguments of "
+                "gen_candidates(...).",
+                name=unknown[0],
+                ours=", ".join(ours),
             )
         return replace(self, **{ours[name]: value for name, value in options.items() if name in ours})
 
@@ -186,11 +190,11 @@ class CandidateGenerator:
 
 
 def named_entry(maximizer: str) -> Entry:
-    """The row of the catalogue; ValueError if there is none."""
+    """The row of the catalogue; OptionError if there is none."""
     try:
         return get_entry(str(maximizer))
     except KeyError as error:
-        raise ValueError(f"maximizer: {error.args[0]}") from error
+        raise OptionError("maximizer", "{option}: {reason}", reason=error.args[0]) from error
 
 
 def _plain(acqf: Any, entry: Entry, reason: str) -> PlainObjective:

@@ -9,6 +9,7 @@ import botorch.optim
 from botorch.optim.initializers import gen_batch_initial_conditions
 
 from compbo.acquisition.samples import DEFAULT_K
+from compbo.errors import OptionError
 from compbo.integrations.botorch.generate import DEFAULT_STEPS, CandidateGenerator, named_entry
 
 if TYPE_CHECKING:
@@ -58,9 +59,12 @@ def optimize_acqf(
     for_initial_conditions = {name: value for name, value in more.items() if name not in entry.hyperparameters}
     for name in for_initial_conditions:
         if ic_generator is None and name not in inspect.signature(gen_batch_initial_conditions).parameters:
-            raise ValueError(
-                f"optimize_acqf has no argument {name!r}; the hyperparameters of {entry.name} are "
-                f"{', '.join(entry.hyperparameters)}."
+            raise OptionError(
+                name,
+                "optimize_acqf has no argument {name!r}; the hyperparameters of {maximizer_name} are {known}.",
+                name=name,
+                maximizer_name=entry.name,
+                known=", ".join(entry.hyperparameters),
             )
     optional: dict[str, Any] = {"return_acq_values": return_acq_values}
     known = inspect.signature(botorch.optim.optimize_acqf).parameters

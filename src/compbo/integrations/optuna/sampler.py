@@ -16,7 +16,7 @@ from optuna.trial import TrialState
 from compbo.bo.settings import Settings
 from compbo.bo.starts import StartPolicy
 from compbo.bo.suggest import suggest
-from compbo.checks import whole_number
+from compbo.inputs import whole_number
 from compbo.integrations.optuna.claims import holds
 from compbo.integrations.optuna.planning import Decision, decide, first_of_block
 from compbo.integrations.optuna.trials import CONSTRAINTS, FINAL, PLAN, POINT, Reader, publish

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from compbo.console import INTERRUPTED, App, CommandError, say
 from compbo.study.cli.options import (
     AsJson,
     CellOptions,
@@ -19,6 +20,7 @@ from compbo.study.cli.options import (
     find_tasks_here,
     one_option_per_field,
 )
+from compbo.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,18 +29,9 @@ if TYPE_CHECKING:
     from compbo.study.engine.pools import Pool
     from compbo.study.results import Store
 
-app = typer.Typer(
-    name="study",
-    help="Thousands of experiments that can be stopped and resumed: the paper's study, or your own.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+app = App(
+    name="study", help="Thousands of experiments that can be stopped and resumed: the paper's study, or your own."
 )
-
-# After `app`: importing compbo.cli attaches it to the main command.
-from compbo.cli.console import INTERRUPTED, CommandError, readable, say  # noqa: E402
-from compbo.words import counted  # noqa: E402
 
 
 @app.callback()
@@ -48,7 +41,6 @@ def _every_command() -> None:
 
 @app.command("list")
 @one_option_per_field
-@readable
 def list_cells(
     selection: CellOptions,
     summary: Annotated[bool, typer.Option("--summary", help="Counts only, not every cell.")] = False,
@@ -81,7 +73,6 @@ def list_cells(
 
 @app.command("run")
 @one_option_per_field
-@readable
 def run_cells(
     selection: CellOptions,
     place: WorkerOptions,
@@ -104,7 +95,6 @@ def run_cells(
 
 @app.command("retry")
 @one_option_per_field
-@readable
 def retry_failed(place: WorkerOptions, results: Results = Path("results"), debug: Debug = False) -> None:  # noqa: ARG001
     """Run the failed cells of a results folder again, perhaps with other limits."""
     from compbo.study.engine.status import study_status
@@ -156,7 +146,6 @@ def _existing(results: Path) -> Store:
 
 @app.command("status")
 @one_option_per_field
-@readable
 def show_status(
     selection: CellOptions,
     results: Results = Path("results"),
@@ -181,7 +170,6 @@ def show_status(
 
 @app.command("tune")
 @one_option_per_field
-@readable
 def tune_hyperparameters(
     methods: MethodOptions,
     place: WorkerOptions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from compbo.cli.console import out
+from compbo.console import out
 from compbo.study.engine.estimate import duration_in_words
 from compbo.words import counted
 

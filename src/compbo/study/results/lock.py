@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
-from compbo.storage.lease import InUseError
+from compbo.errors import InUseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,9 @@ class FolderLock:
             file.flush()
             return
         raise InUseError(
-            f"{self._folder} is in use by {self._words()}. Wait until it ends, stop it, or give another --results."
+            "{folder} is in use by {owner}. Wait until it ends, stop it, or give another {results}.",
+            folder=self._folder,
+            owner=self._words(),
         )
 
     def owner(self) -> str | None:

@@ -12,45 +12,36 @@ import subprocess
 import threading
 from typing import TYPE_CHECKING, Any
 
+from compbo.errors import OptionError
 from compbo.evaluation import Outcome, as_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LONGEST = 200  # characters of a message
+LONGEST_MESSAGE = 200  # characters
 PATIENCE = 5.0  # seconds for killed processes to be gone
 
+Pieces = list[tuple[str, str | None]]  # of one argument: a text, and the parameter whose value follows it
 
-class Command:
-    """`python train.py --lr {lr}`: cut into arguments like a shell would, but never given to one.
+
+class Program:
+    """`python train.py --lr {lr}` as an objective: cut into arguments like a shell would, but never given to one.
 
     Placeholders are filled after cutting, so that a value is never taken for two arguments or for shell code. {{ and
     }} are plain braces. Evaluations may run in several threads.
     """
 
-    def __init__(self, template: str, names: Iterable[str], timeout: float | None = None) -> None:
-        """names: of the parameters; each placeholder must be one of them."""
-        try:
-            self._arguments = [_pieces(argument) for argument in shlex.split(template)]
-            used = [name for pieces in self._arguments for _, name in pieces if name is not None]
-        except ValueError as error:
-            raise ValueError(f"--command {template!r} cannot be read: {error}.") from error
-        if not self._arguments:
-            raise ValueError('--command is empty: give a program, for instance "python train.py --lr {lr}".')
+    def __init__(self, command: str, names: Iterable[str], timeout: float | None = None) -> None:
+        """Check the command before anything runs.
+
+        Args:
+            command: the program and its arguments, with `{name}` where a parameter belongs.
+            names: of the parameters; each placeholder must be one of them.
+            timeout: seconds after which the program is killed; None: never.
+        """
         known = list(names)
-        for name in used:
-            if name not in known:
-                raise ValueError(
-                    f"--command: {{{name}}} is not a parameter of the space, which has {', '.join(known)}."
-                )
-        if not used:
-            example = f"{{{known[0]}}}"
-            raise ValueError(
-                f"--command has no placeholder: the program would never see a parameter, use e.g. {example}."
-            )
-        program = "".join(text for text, _ in self._arguments[0])
-        if all(name is None for _, name in self._arguments[0]) and shutil.which(program) is None:
-            raise ValueError(f"--command: there is no program {program!r}.")
+        self._arguments = _checked_arguments(command, known)
+        used = {name for pieces in self._arguments for _, name in pieces}
         self.unused = [name for name in known if name not in used]
         self._timeout = timeout
         self._lock = threading.Lock()
@@ -103,9 +94,41 @@ class Command:
                 _kill(process)
 
 
-def _pieces(argument: str) -> list[tuple[str, str | None]]:
-    """Plain texts, each with the parameter whose value follows it; any name will do, {model.lr} and {0} too."""
-    pieces: list[tuple[str, str | None]] = []
+def _checked_arguments(command: str, known: list[str]) -> list[Pieces]:
+    """The arguments of a command whose placeholders are known parameters; OptionError for any other command."""
+    try:
+        arguments = [_pieces(argument) for argument in shlex.split(command)]
+    except ValueError as error:
+        raise OptionError(
+            "command", "{option} {given!r} cannot be read: {reason}.", given=command, reason=error
+        ) from error
+    if not arguments:
+        example = '"python train.py --lr {lr}"'
+        raise OptionError("command", "{option} is empty: give a program, for instance {example}.", example=example)
+    used = [name for pieces in arguments for _, name in pieces if name is not None]
+    for name in used:
+        if name not in known:
+            raise OptionError(
+                "command",
+                "{option}: {{{name}}} is not a parameter of the space, which has {known}.",
+                name=name,
+                known=", ".join(known),
+            )
+    if not used:
+        raise OptionError(
+            "command",
+            "{option} has no placeholder: the program would never see a parameter, use e.g. {{{name}}}.",
+            name=known[0],
+        )
+    program = "".join(text for text, _ in arguments[0])
+    if all(name is None for _, name in arguments[0]) and shutil.which(program) is None:
+        raise OptionError("command", "{option}: there is no program {program!r}.", program=program)
+    return arguments
+
+
+def _pieces(argument: str) -> Pieces:
+    """The pieces of an argument; any name can stand in braces, {model.lr} and {0} too."""
+    pieces: Pieces = []
     for text, name, spec, conversion in string.Formatter().parse(argument):
         if name is not None and not name:
             raise ValueError("{} is empty, name the parameter as in {lr}; {{ and }} are plain braces")
@@ -116,9 +139,9 @@ def _pieces(argument: str) -> list[tuple[str, str | None]]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Leave nothing running of its group, even if the program itself has ended, and no pipe open."""
+    """End the program and all processes of its group, even if the program itself has ended, and close the pipes."""
     _kill(process)
-    with contextlib.suppress(subprocess.TimeoutExpired):  # whoever left the group may hold the pipes for ever
+    with contextlib.suppress(subprocess.TimeoutExpired):  # a process that left the group may keep the pipes open
         process.communicate(timeout=PATIENCE)
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
@@ -136,7 +159,7 @@ def _kill(process: subprocess.Popen[str]) -> None:
 def _exit_message(code: int, errors: str) -> str:
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     ended = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
-    return f"{ended}: {lines[-1][:LONGEST]}" if lines else ended
+    return f"{ended}: {lines[-1][:LONGEST_MESSAGE]}" if lines else ended
 
 
 def _last_number(output: str) -> Outcome:
