@@ -116,9 +116,9 @@ class TestDefinition:
 
     def test_columns_make_the_outer_function(self, acquisition: object) -> None:
         v = acquisition.inner(randn(2, 3, 1), randn(2, 3, 8, seed=1), self.BEST)
-        level = acquisition.column(v).mean(-1)
-        assert acquisition.column(v).shape == (2, 8)
-        expected = level.log() if acquisition.needs_level else level
+        mean_utility = acquisition.utility(v).mean(-1)
+        assert acquisition.utility(v).shape == (2, 8)
+        expected = mean_utility if acquisition.linear_outer else mean_utility.log()
         torch.testing.assert_close(acquisition.outer(v), expected, rtol=1e-14, atol=0)
 
     def test_derivative_of_inner(self, acquisition: object) -> None:
@@ -149,15 +149,15 @@ class TestDefinition:
             if (v[0, :, k] == v[0, :, k].max()).sum() == 1:
                 assert float(gradient[0, j, k]) == pytest.approx(slope, rel=1e-6, abs=1e-8)
 
-    def test_gradient_on_some_columns_given_the_level_of_all(self, acquisition: object) -> None:
+    def test_gradient_on_some_columns_given_the_mean_utility_of_all(self, acquisition: object) -> None:
         """(M/K) grad f in the drawn columns: on average over the draws, grad f itself."""
         m, k = 6, 2
         v = acquisition.inner(randn(1, 3, 1) + 1.0, randn(1, 3, m, seed=1), self.BEST)
-        level = acquisition.column(v).mean(-1)
+        mean_utility = acquisition.utility(v).mean(-1)
         subsets = list(itertools.combinations(range(m), k))
         total = torch.zeros_like(v)
         for subset in subsets:
-            drawn = acquisition.outer_gradient(v[..., list(subset)], level)
+            drawn = acquisition.outer_gradient(v[..., list(subset)], mean_utility)
             total[..., list(subset)] += drawn
         torch.testing.assert_close(total / len(subsets), acquisition.outer_gradient(v), rtol=1e-12, atol=1e-15)
 
@@ -193,7 +193,7 @@ class TestClosedForms:
         """Value, and the standard error independent draws would have."""
         mu = torch.full((1, 1, 1), mean, dtype=F64)
         v = acquisition.inner(mu, sigma * self.Z.unsqueeze(0), best)
-        spread = float(acquisition.column(v).std()) / math.sqrt(self.Z.shape[-1])
+        spread = float(acquisition.utility(v).std()) / math.sqrt(self.Z.shape[-1])
         return float(acquisition.outer(v)), spread
 
     @pytest.mark.parametrize(("mean", "sigma", "best"), POINTS)

@@ -41,7 +41,7 @@ from botorch_problems import (
     seeded,
     sobol,
 )
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import FreshSamples
 from compbo.integrations.botorch import compat, gen_candidates, optimize_acqf
 from compbo.integrations.botorch.fast import fast_oracle
@@ -308,7 +308,7 @@ class TestFastPath:
     def test_plain_acquisitions_of_plain_gps_take_it_and_agree(self, name: str) -> None:
         acqf = ACQUISITIONS[name](sobol(2048))
         oracle = fast_oracle(acqf, 2, lambda width: FreshSamples(width, 2048))
-        assert isinstance(oracle, Oracle)
+        assert isinstance(oracle, AcquisitionOracle)
         oracle.start(torch.Generator().manual_seed(0))
         x = starts()
         with torch.no_grad():

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from compbo.maximizers import CATALOGUE, get_entry, make_maximizer, trackers
-from compbo.types import DTYPE, Box, Budget, Objective
+from compbo.types import DTYPE, Box, Budget, Oracle
 from maximizer_toys import BiasedToy, HeavyPoolToy, RidgeToy, seeded, starts
 
 GRADIENT_METHODS = [name for name, entry in CATALOGUE.items() if entry.order > 0]
@@ -42,7 +42,7 @@ def small_steps(name: str) -> dict[str, float]:
     return {h: value for h, value in given.items() if h in entry.hyperparameters}
 
 
-def end_of_run(name: str, toy: Objective, x0: Tensor, seed: int = 5, **given: float) -> Tensor:
+def end_of_run(name: str, toy: Oracle, x0: Tensor, seed: int = 5, **given: float) -> Tensor:
     """The average of the second half of the run."""
     maximizer = make_maximizer(name, **small_steps(name) | given)
     trace = maximizer(toy, x0, budget=Budget(STEPS), box=Box.unit(1), generator=seeded(seed), record=True)

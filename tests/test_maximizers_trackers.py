@@ -153,7 +153,7 @@ def test_memory_equals_a_dense_zeta(blends, seed):
         assert torch.allclose(returned, dense[..., columns], rtol=1e-9, atol=1e-12)
     everything = Draw(torch.zeros(2, 7), torch.arange(7))
     assert torch.allclose(memory.read(everything), dense, rtol=1e-9, atol=1e-12)
-    assert torch.allclose(memory.level(), dense.amax(-2).mean(-1), rtol=1e-9, atol=1e-10)
+    assert torch.allclose(memory.mean_utility(), dense.amax(-2).mean(-1), rtol=1e-9, atol=1e-10)
 
 
 def test_a_thousand_strong_decays_do_not_overflow():
@@ -163,7 +163,7 @@ def test_a_thousand_strong_decays_do_not_overflow():
     for _ in range(1000):
         zeta = memory.update(Blend(0.001, 1.0, 1.0), draw, torch.ones(1, 2, 3, dtype=DTYPE), None)
     assert torch.allclose(zeta, torch.full_like(zeta, 1 / 0.999))
-    assert torch.allclose(memory.level(), torch.full((1,), 3 / 0.999 / 7, dtype=DTYPE))
+    assert torch.allclose(memory.mean_utility(), torch.full((1,), 3 / 0.999 / 7, dtype=DTYPE))
 
 
 def test_a_pool_needs_draws_that_name_their_columns():

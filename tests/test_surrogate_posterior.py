@@ -14,7 +14,7 @@ from gpytorch.means import ZeroMean
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from compbo.acquisition.integrands import EI, UCB
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import FreshSamples
 from compbo.space import Bool, Categorical, Int, Space
 from compbo.surrogate import posterior as posterior_module
@@ -314,7 +314,7 @@ class TestRounding:
         space = Space({"n_neighbors": Int(1, 25), "p": Int(1, 4)})
         x = space.sample_unit((12,), seeded(0))
         gp = fit_gp(x, (x - 0.4).square().sum(-1).neg(), rounder=space.rounder())
-        oracle = Oracle(acquisition, gp.posterior, FreshSamples(3, 64), gp.best)
+        oracle = AcquisitionOracle(acquisition, gp.posterior, FreshSamples(3, 64), gp.best)
         oracle.start(seeded(2))
         draw = oracle.fixed_draw()
         points = space.round_unit(space.sample_unit((6, 3), seeded(3)))
@@ -330,7 +330,7 @@ class TestRounding:
         space = Space({"kernel": Categorical(["rbf", "poly", "linear"]), "bootstrap": Bool()})
         x = space.sample_unit((10,), seeded(0))
         gp = fit_gp(x, x[:, 0] - x[:, 3], rounder=space.rounder())
-        oracle = Oracle(UCB(), gp.posterior, FreshSamples(2, 64), gp.best)
+        oracle = AcquisitionOracle(UCB(), gp.posterior, FreshSamples(2, 64), gp.best)
         oracle.start(seeded(2))
         inner = oracle.inner(space.sample_unit((4, 2), seeded(3)), oracle.draw())
         gradient = inner.pullback(oracle.outer_gradient(inner.v))
@@ -415,7 +415,7 @@ class TestMemory:
             outputscale=1.0,
             noise=noise,
         )
-        oracle = Oracle(UCB(), posterior, FreshSamples(q, k), 0.0)
+        oracle = AcquisitionOracle(UCB(), posterior, FreshSamples(q, k), 0.0)
         oracle.start(seeded(0))
         draw, x = oracle.draw(), rand(b, q, d)
         with _LargestTensor() as seen:

@@ -305,11 +305,13 @@ class Optimizer:
         others = [point for i, point in enumerate(points) if i != index]
         fixed = self.space.to_unit(others) if others else None
         joint = fixed if problem.pending is None else torch.cat([problem.pending, *([] if fixed is None else [fixed])])
-        from compbo.acquisition.oracle import Oracle
+        from compbo.acquisition.oracle import AcquisitionOracle
         from compbo.acquisition.samples import FreshSamples
 
         posterior = with_pending(problem.posterior, joint)
-        oracle = Oracle(problem.acquisition, posterior, FreshSamples(1 + posterior.extra_points), problem.best)
+        oracle = AcquisitionOracle(
+            problem.acquisition, posterior, FreshSamples(1 + posterior.extra_points), problem.best
+        )
         oracle.start(generator)
         values = oracle.value(self.space.to_unit(candidates).unsqueeze(1), oracle.draw())
         return candidates[int(values.nan_to_num(-math.inf).argmax())]

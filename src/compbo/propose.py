@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import DEFAULT_K, make_samples, sobol_normals
 from compbo.checks import real, whole_number
 from compbo.maximizers import get_entry, make_maximizer
@@ -150,7 +150,7 @@ def propose(
     common = Draw(sobol_normals(width, COMMON_SAMPLE, generator))
 
     samples = make_samples(get_entry(maximizer).form, width, minibatch=minibatch, steps=budget.steps)
-    objective = Oracle(problem.acquisition, posterior, samples, problem.best)
+    objective = AcquisitionOracle(problem.acquisition, posterior, samples, problem.best)
     with threads_for(starts.restarts * width * posterior.flops_per_row()):
         raw = raw_batches(q, box, problem.incumbents, starts, generator)
         raw_values = objective.value(raw, Draw(common.z[:, :minibatch]))
@@ -223,7 +223,7 @@ def boltzmann(values: Tensor, count: int, eta: float, generator: Generator) -> T
     return chosen
 
 
-def _choose(objective: Oracle, trace: Trace, x0: Tensor, common: Draw, box: Box) -> tuple[Tensor, Telemetry]:
+def _choose(objective: AcquisitionOracle, trace: Trace, x0: Tensor, common: Draw, box: Box) -> tuple[Tensor, Telemetry]:
     """The best of start, final and best points on the common sample, and the verdict on the climb."""
     b = len(x0)
     points = torch.cat([x0, trace.final, trace.best])
@@ -236,9 +236,9 @@ def _choose(objective: Oracle, trace: Trace, x0: Tensor, common: Draw, box: Box)
     winner = top % b if top >= b else -1
     value = float(ranked[top])
     gain = value - float(start.max())
-    columns = objective.column(objective.inner(batch.unsqueeze(0), common, gradient_rows=0).v)
+    columns = objective.utility(objective.inner(batch.unsqueeze(0), common, gradient_rows=0).v)
     error = float(columns.std()) / math.sqrt(COMMON_SAMPLE)
-    if objective.needs_level:  # delta method for the logarithm
+    if not objective.linear_outer:  # delta method for the logarithm
         error /= max(float(columns.mean()), 1e-200)
     verdict, reason = _judge(objective, trace, batch, value, start, end, common, box)
     return batch, Telemetry(
@@ -259,7 +259,7 @@ def _choose(objective: Oracle, trace: Trace, x0: Tensor, common: Draw, box: Box)
 
 
 def _judge(
-    objective: Oracle,
+    objective: AcquisitionOracle,
     trace: Trace,
     batch: Tensor,
     value: float,

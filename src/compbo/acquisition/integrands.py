@@ -24,7 +24,7 @@ class Acquisition(Protocol):
     """What an oracle needs of an acquisition function."""
 
     name: ClassVar[str]
-    needs_level: ClassVar[bool]
+    linear_outer: ClassVar[bool]  # whether f is a mean of utilities: LogEI takes a logarithm of it
 
     def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:
         """v (B, q, K)."""
@@ -34,7 +34,7 @@ class Acquisition(Protocol):
         """Cotangents of mean and of deviation, both (B, q, K), for the cotangent c on v."""
         ...
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """h: (B, q, K) -> (B, K)."""
         ...
 
@@ -42,7 +42,7 @@ class Acquisition(Protocol):
         """f: (B, q, K) -> (B,)."""
         ...
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
         """(M/K) grad f at K of its M columns."""
         ...
 
@@ -59,17 +59,17 @@ def winners(v: Tensor, weight: Tensor | float = 1.0) -> Tensor:
 class _MaxMean:
     """f(v) = (1/M) sum_m max_j v_jm: the outer function of EI, SR and UCB."""
 
-    needs_level: ClassVar[bool] = False
+    linear_outer: ClassVar[bool] = True
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """max_j v_jm."""
         return v.amax(-2)
 
     def outer(self, v: Tensor) -> Tensor:
         """Mean of the columns' maxima."""
-        return self.column(v).mean(-1)
+        return self.utility(v).mean(-1)
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear link
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear
         """1/K at the winner of each column."""
         return winners(zeta, 1.0 / zeta.shape[-1])
 
@@ -138,7 +138,7 @@ class PI:
 
     tau: float = 1e-3
     name: ClassVar[str] = "pi"
-    needs_level: ClassVar[bool] = False
+    linear_outer: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """tau is a temperature."""
@@ -155,17 +155,17 @@ class PI:
         scaled = c / self.tau
         return scaled, scaled
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """max_j Sig(v_jm)."""
         return v.amax(-2).sigmoid_()
 
     def outer(self, v: Tensor) -> Tensor:
         """Mean of the columns' utilities."""
-        return self.column(v).mean(-1)
+        return self.utility(v).mean(-1)
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear link
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear
         """Sig'(max_j) / K at the winner of each column."""
-        s = self.column(zeta).unsqueeze(-2)
+        s = self.utility(zeta).unsqueeze(-2)
         return winners(zeta, s * (1.0 - s) / zeta.shape[-1])
 
 
@@ -183,7 +183,7 @@ class LogEI:
 
     tau: float = 1e-6
     name: ClassVar[str] = "logei"
-    needs_level: ClassVar[bool] = True
+    linear_outer: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """tau is a temperature."""
@@ -204,17 +204,17 @@ class LogEI:
         scaled = c * slope
         return scaled, scaled
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """max_j v_jm."""
         return v.amax(-2)
 
     def outer(self, v: Tensor) -> Tensor:
         """log of the mean of the columns' maxima."""
-        return self.column(v).mean(-1).clamp_min_(_TINY).log_()
+        return self.utility(v).mean(-1).clamp_min_(_TINY).log_()
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
-        """(1/K) / level at the winner of each column; level is the mean of all columns' maxima."""
-        mean = self.column(zeta).mean(-1) if level is None else level
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
+        """(1/K) / mean utility at the winner of each column; the mean is that of all columns."""
+        mean = self.utility(zeta).mean(-1) if mean_utility is None else mean_utility
         return winners(zeta, (1.0 / (zeta.shape[-1] * mean.clamp_min(_TINY)))[:, None, None])
 
 

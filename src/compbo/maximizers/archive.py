@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from torch import Generator, Tensor
 
-    from compbo.types import Box, Budget, Objective
+    from compbo.types import Box, Budget, Oracle
 
 logger = logging.getLogger(__name__)
 
@@ -23,8 +23,8 @@ logger = logging.getLogger(__name__)
 class Archive:
     """Evaluates batches on one fixed draw and keeps the best; rows are ranks, not trajectories."""
 
-    def __init__(self, objective: Objective, x0: Tensor, clock: Clock, record: bool) -> None:
-        self._objective, self._clock, self._record = objective, clock, record
+    def __init__(self, oracle: Oracle, x0: Tensor, clock: Clock, record: bool) -> None:
+        self._oracle, self._clock, self._record = oracle, clock, record
         self.best, self.best_value = x0.clone(), x0.new_full((len(x0),), torch.nan)
         self.final, self.final_value = x0.clone(), self.best_value.clone()
         self.start_value = self.best_value.clone()
@@ -44,9 +44,9 @@ class Archive:
         return torch.cat([self._evaluate(chunk) for chunk in chunks])
 
     def _evaluate(self, x: Tensor) -> Tensor:
-        inner = self._objective.inner(x, self._objective.fixed_draw(), gradient_rows=0)
+        inner = self._oracle.inner(x, self._oracle.fixed_draw(), gradient_rows=0)
         self.jitter = max(self.jitter, inner.jitter)
-        value = self._objective.outer(inner.v)
+        value = self._oracle.outer(inner.v)
         value = value.masked_fill(inner.failed | ~torch.isfinite(value), torch.nan)
         self.best, self.best_value = best_of(len(self.best), (self.best, x), (self.best_value, value))
         return value
@@ -95,7 +95,7 @@ def best_of(count: int, points: tuple[Tensor, ...], values: tuple[Tensor, ...]) 
 
 def run(
     search: Callable[[Archive, Tensor], Status],
-    objective: Objective,
+    oracle: Oracle,
     x0: Tensor,
     *,
     budget: Budget,
@@ -105,12 +105,12 @@ def run(
 ) -> Trace:
     """Run a search on an archive within the budget: search(archive, projected start points) -> how it ended."""
     clock = Clock(budget.seconds)
-    if not fits(objective, len(x0), budget):
-        return without_memory(objective, x0, generator, budget, clock, record)
+    if not fits(oracle, len(x0), budget):
+        return without_memory(oracle, x0, generator, budget, clock, record)
     start = box.project(x0)
-    archive = Archive(objective, start, clock, record)
+    archive = Archive(oracle, start, clock, record)
     try:
-        objective.start(generator)
+        oracle.start(generator)
         archive.start()
         status = search(archive, start)
     except (RuntimeError, MemoryError) as error:
@@ -118,6 +118,6 @@ def run(
             raise
         logger.warning("Stopped after %d steps: %s", archive.steps, error)
         if bool(archive.start_value.isnan().all()):
-            return without_memory(objective, x0, generator, budget, clock, record)
+            return without_memory(oracle, x0, generator, budget, clock, record)
         status = Status.MEMORY
     return archive.trace(status)

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
     from compbo.maximizers.rules.base import Rule
     from compbo.maximizers.trackers import Tracker
-    from compbo.types import Box, Budget, Objective
+    from compbo.types import Box, Budget, Oracle
 
 logger = logging.getLogger(__name__)
 
 
 def ascend(
-    objective: Objective,
+    oracle: Oracle,
     rule: Rule,
     tracker: Tracker | None,
     x0: Tensor,
@@ -54,17 +54,17 @@ def ascend(
     minibatch.
     """
     clock = Clock(budget.seconds)
-    if not fits(objective, len(x0), budget, tracked=tracker is not None):
-        return without_memory(objective, x0, generator, budget, clock, record)
+    if not fits(oracle, len(x0), budget, tracked=tracker is not None):
+        return without_memory(oracle, x0, generator, budget, clock, record)
     progress = Progress(box.project(x0), record)
     try:
-        status = _climb(objective, rule, tracker, progress, budget.steps, box, generator, clock)
+        status = _climb(oracle, rule, tracker, progress, budget.steps, box, generator, clock)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
         logger.warning("Stopped after %d steps: %s", progress.steps, error)
         if bool(progress.start_value.isnan().all()):
-            return without_memory(objective, x0, generator, budget, clock, record)
+            return without_memory(oracle, x0, generator, budget, clock, record)
         status = Status.MEMORY
     return progress.trace(status, clock.seconds())
 
@@ -150,11 +150,11 @@ class Here(NamedTuple):
 
     pullback: Callable[[Tensor], Tensor]
     zeta: Tensor  # (B, q, K), the drawn columns
-    level: Tensor | None
+    mean_utility: Tensor | None
 
 
 def _climb(
-    objective: Objective,
+    oracle: Oracle,
     rule: Rule,
     tracker: Tracker | None,
     progress: Progress,
@@ -164,8 +164,8 @@ def _climb(
     clock: Clock,
 ) -> Status:
     """The steps; how they ended."""
-    objective.start(generator)
-    here, memory = _begin(objective, progress, with_memory=tracker is not None)
+    oracle.start(generator)
+    here, memory = _begin(oracle, progress, with_memory=tracker is not None)
     history = rule.init(progress.x)
     for t in range(1, steps + 1):
         if progress.some_failed and bool(progress.failed.all()):
@@ -173,53 +173,53 @@ def _climb(
         if clock.expired():
             return Status.TIME
         x = progress.x
-        gradient = here.pullback(objective.outer_gradient(here.zeta, here.level))
+        gradient = here.pullback(oracle.outer_gradient(here.zeta, here.mean_utility))
         move, history = rule.move(t, x, gradient, history)
         x_next = apply(move, x, box)
         x_next = _frozen_where_not_finite(progress, gradient, x_next)
         if t == steps:
-            _finish(objective, progress, x_next)
+            _finish(oracle, progress, x_next)
         elif tracker is None or memory is None:
-            here = _look(objective, progress, x_next)
+            here = _look(oracle, progress, x_next)
         else:
-            here = _look_and_track(objective, progress, tracker, memory, t, x_next)
+            here = _look_and_track(oracle, progress, tracker, memory, t, x_next)
         progress.advance()
     return Status.DONE
 
 
-def _begin(objective: Objective, progress: Progress, with_memory: bool) -> tuple[Here, Memory | FreshMemory | None]:
+def _begin(oracle: Oracle, progress: Progress, with_memory: bool) -> tuple[Here, Memory | FreshMemory | None]:
     """Evaluate x_0; zeta_0 = E[g](x_0), on all columns of the pool or, without a pool, on the first draw."""
-    x, draw = progress.x, objective.draw()
-    inner = objective.inner(x, draw, gradient_rows=len(x))
+    x, draw = progress.x, oracle.draw()
+    inner = oracle.inner(x, draw, gradient_rows=len(x))
     progress.jitter = inner.jitter
-    value = objective.outer(inner.v)
+    value = oracle.outer(inner.v)
     progress.arrive(x, value, _broken(inner.v, inner.failed))
     progress.start_value = progress.value.clone()
     if not with_memory:
         return Here(inner.pullback, inner.v, None), None
     if draw.columns is None:
         return Here(inner.pullback, inner.v, None), FreshMemory(inner.v)
-    everywhere = objective.inner(x, objective.expectation_draw(), gradient_rows=0)
-    memory = Memory(everywhere.v, objective)
-    return Here(inner.pullback, memory.read(draw), memory.level()), memory
+    everywhere = oracle.inner(x, oracle.expectation_draw(), gradient_rows=0)
+    memory = Memory(everywhere.v, oracle)
+    return Here(inner.pullback, memory.read(draw), memory.mean_utility()), memory
 
 
-def _look(objective: Objective, progress: Progress, x: Tensor) -> Here:
+def _look(oracle: Oracle, progress: Progress, x: Tensor) -> Here:
     """Evaluate x_{t+1} on the next draw; zeta is g there."""
-    inner = objective.inner(x, objective.draw(), gradient_rows=len(x))
+    inner = oracle.inner(x, oracle.draw(), gradient_rows=len(x))
     progress.jitter = max(progress.jitter, inner.jitter)
-    progress.arrive(x, objective.outer(inner.v), _broken(inner.v, inner.failed))
+    progress.arrive(x, oracle.outer(inner.v), _broken(inner.v, inner.failed))
     return Here(inner.pullback, inner.v, None)
 
 
 def _look_and_track(
-    objective: Objective, progress: Progress, tracker: Tracker, memory: Memory | FreshMemory, t: int, x: Tensor
+    oracle: Oracle, progress: Progress, tracker: Tracker, memory: Memory | FreshMemory, t: int, x: Tensor
 ) -> Here:
     """Evaluate x_{t+1} and the query together on the next draw, and update zeta."""
-    rows, draw = len(x), objective.draw()
+    rows, draw = len(x), oracle.draw()
     blend = tracker.blend(t, memory.pool_size / draw.size)
     batch = x if tracker.query is None else torch.cat([x, tracker.query(t, progress.x, x)])
-    inner = objective.inner(batch, draw, gradient_rows=rows)
+    inner = oracle.inner(batch, draw, gradient_rows=rows)
     progress.jitter = max(progress.jitter, inner.jitter)
     broken = _broken(inner.v, inner.failed)
     v, v_query = inner.v[:rows], None
@@ -227,15 +227,15 @@ def _look_and_track(
         v_query = inner.v[rows:]
         if broken is not None:  # a query that has no value is replaced by the point itself
             v_query = torch.where(broken[rows:, None, None], v, v_query)
-    progress.arrive(x, objective.outer(v), None if broken is None else broken[:rows])
-    return Here(inner.pullback, memory.update(blend, draw, v, v_query), memory.level())
+    progress.arrive(x, oracle.outer(v), None if broken is None else broken[:rows])
+    return Here(inner.pullback, memory.update(blend, draw, v, v_query), memory.mean_utility())
 
 
-def _finish(objective: Objective, progress: Progress, x: Tensor) -> None:
+def _finish(oracle: Oracle, progress: Progress, x: Tensor) -> None:
     """The value of the last point; no gradient is needed any more."""
-    inner = objective.inner(x, objective.draw(), gradient_rows=0)
+    inner = oracle.inner(x, oracle.draw(), gradient_rows=0)
     progress.jitter = max(progress.jitter, inner.jitter)
-    progress.arrive(x, objective.outer(inner.v), _broken(inner.v, inner.failed))
+    progress.arrive(x, oracle.outer(inner.v), _broken(inner.v, inner.failed))
 
 
 def _all_finite(values: Tensor) -> bool:
@@ -244,7 +244,7 @@ def _all_finite(values: Tensor) -> bool:
 
 
 def _broken(v: Tensor, failed: Tensor) -> Tensor | None:
-    """Which rows have no usable columns: marked by the objective, or not finite. None: all are sound."""
+    """Which rows have no usable columns: marked by the oracle, or not finite. None: all are sound."""
     if _all_finite(v) and not bool(failed.any()):
         return None
     return failed | ~torch.isfinite(v.sum((-2, -1)))

@@ -16,7 +16,7 @@ from compbo.types import Status, Trace
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from compbo.types import Budget, Draw, Objective
+    from compbo.types import Budget, Draw, Oracle
 
 logger = logging.getLogger(__name__)
 
@@ -37,9 +37,9 @@ class Clock:
         return self._limit is not None and self.seconds() >= self._limit
 
 
-def fits(objective: Objective, restarts: int, budget: Budget, tracked: bool = False) -> bool:
+def fits(oracle: Oracle, restarts: int, budget: Budget, tracked: bool = False) -> bool:
     """Whether one step of that many restarts stays within the budget's memory; tracked: with a zeta."""
-    return budget.memory is None or objective.bytes_needed(restarts, tracked) <= budget.memory
+    return budget.memory is None or oracle.bytes_needed(restarts, tracked) <= budget.memory
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -50,10 +50,10 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def without_memory(
-    objective: Objective, x0: Tensor, generator: Generator, budget: Budget, clock: Clock, record: bool
+    oracle: Oracle, x0: Tensor, generator: Generator, budget: Budget, clock: Clock, record: bool
 ) -> Trace:
     """The trace of a maximisation that does not fit: the start points, with their values if those can be computed."""
-    value = _start_values(objective, x0, generator, budget)
+    value = _start_values(oracle, x0, generator, budget)
     nothing = torch.full_like(value, torch.nan)
     return Trace(
         final=x0.clone(),
@@ -70,15 +70,15 @@ def without_memory(
     )
 
 
-def _start_values(objective: Objective, x0: Tensor, generator: Generator, budget: Budget) -> Tensor:
+def _start_values(oracle: Oracle, x0: Tensor, generator: Generator, budget: Budget) -> Tensor:
     """Values at the start points, as many restarts at a time as fit; NaN where nothing fits."""
     rows = len(x0)
     while rows > 0:
-        if fits(objective, rows, budget):
+        if fits(oracle, rows, budget):
             try:
-                objective.start(generator)
-                draw = objective.fixed_draw()
-                return torch.cat([values_at(objective, chunk, draw) for chunk in x0.chunk(-(-len(x0) // rows))])
+                oracle.start(generator)
+                draw = oracle.fixed_draw()
+                return torch.cat([values_at(oracle, chunk, draw) for chunk in x0.chunk(-(-len(x0) // rows))])
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
@@ -87,8 +87,8 @@ def _start_values(objective: Objective, x0: Tensor, generator: Generator, budget
     return x0.new_full((len(x0),), torch.nan)
 
 
-def values_at(objective: Objective, x: Tensor, draw: Draw) -> Tensor:
+def values_at(oracle: Oracle, x: Tensor, draw: Draw) -> Tensor:
     """f(g(x)) on the samples given, (B,); NaN where it cannot be computed."""
-    inner = objective.inner(x, draw, gradient_rows=0)
-    value = objective.outer(inner.v)
+    inner = oracle.inner(x, draw, gradient_rows=0)
+    value = oracle.outer(inner.v)
     return value.masked_fill(inner.failed | ~torch.isfinite(value), torch.nan)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from compbo.maximizers.hyperparameters import Hyperparameter, Value
     from compbo.space import Parameter
-    from compbo.types import Box, Budget, Objective, Trace
+    from compbo.types import Box, Budget, Oracle, Trace
 
 Form = Literal["ERM", "FSM", "Comp", "ME"]
 
@@ -22,7 +22,7 @@ class Solver(Protocol):
     """What an entry's hyperparameters make: a maximisation."""
 
     def __call__(
-        self, objective: Objective, x0: Tensor, *, budget: Budget, box: Box, generator: Generator, record: bool = False
+        self, oracle: Oracle, x0: Tensor, *, budget: Budget, box: Box, generator: Generator, record: bool = False
     ) -> Trace:
         """Climb from x0 (B, q, d)."""
         ...
@@ -37,7 +37,7 @@ class Entry:
     category: Literal["NonComp", "Comp", "extended"]  # as in the paper's Table 1; extended: from after the paper
     rule: str
     tracker: str
-    form: Form  # which samples the objective is to be built on
+    form: Form  # which samples the oracle is to be built on
     samples: Literal["fresh", "minibatch", "fixed"]  # what a step sees of them
     hyperparameters: Mapping[str, Hyperparameter]
     solver: Callable[..., Solver]  # called with one keyword argument per hyperparameter; ValueError if they disagree
@@ -91,8 +91,8 @@ class Maximizer:
         return self.entry.name
 
     def __call__(
-        self, objective: Objective, x0: Tensor, *, budget: Budget, box: Box, generator: Generator, record: bool = False
+        self, oracle: Oracle, x0: Tensor, *, budget: Budget, box: Box, generator: Generator, record: bool = False
     ) -> Trace:
         """Climb from the start points x0 (B, q, d), never outside the box, never beyond the budget."""
         solve = self.entry.solver(**self.settings)
-        return solve(objective, x0, budget=budget, box=box, generator=generator, record=record)
+        return solve(oracle, x0, budget=budget, box=box, generator=generator, record=record)

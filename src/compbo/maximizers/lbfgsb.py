@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Generator, Tensor
 
-    from compbo.types import Box, Budget, Objective
+    from compbo.types import Box, Budget, Oracle
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class _OutOfTime(Exception):  # noqa: N818 - a signal, not an error
 
 
 def lbfgsb(
-    objective: Objective,
+    oracle: Oracle,
     x0: Tensor,
     *,
     budget: Budget,
@@ -48,12 +48,12 @@ def lbfgsb(
     gtol are SciPy's: curvature pairs, relative gain and projected gradient at which a restart has converged.
     """
     clock = Clock(budget.seconds)
-    if not fits(objective, len(x0), budget):
-        return without_memory(objective, x0, generator, budget, clock, record)
+    if not fits(oracle, len(x0), budget):
+        return without_memory(oracle, x0, generator, budget, clock, record)
     start = box.project(x0)
-    run = _Run(objective, start, clock, record)
+    run = _Run(oracle, start, clock, record)
     try:
-        objective.start(generator)
+        oracle.start(generator)
         status = _minimise(run, start, box, maxcor=maxcor, ftol=ftol, pgtol=gtol, maxiter=budget.steps)
     except _OutOfTime:
         status = [Status.TIME] * len(x0)
@@ -62,7 +62,7 @@ def lbfgsb(
             raise
         logger.warning("Stopped after %d steps: %s", run.steps, error)
         if bool(run.start_value.isnan().all()):
-            return without_memory(objective, x0, generator, budget, clock, record)
+            return without_memory(oracle, x0, generator, budget, clock, record)
         status = [Status.MEMORY] * len(x0)
     return run.trace(status, clock.seconds())
 
@@ -89,10 +89,10 @@ def _bounds(box: Box, q: int) -> list[tuple[float, float]]:
 
 
 class _Run:
-    """The objective as SciPy wants it, with everything the trace will say kept on the way."""
+    """The oracle as SciPy wants it, with everything the trace will say kept on the way."""
 
-    def __init__(self, objective: Objective, start: Tensor, clock: Clock, record: bool) -> None:
-        self._objective, self._clock, self._record = objective, clock, record
+    def __init__(self, oracle: Oracle, start: Tensor, clock: Clock, record: bool) -> None:
+        self._oracle, self._clock, self._record = oracle, clock, record
         unknown = start.new_full(start.shape[:1], torch.nan)
         self.best, self.best_value = start.clone(), unknown.clone()
         self.start_value, self.gradient_norm = unknown.clone(), unknown.clone()
@@ -115,11 +115,11 @@ class _Run:
         """-f(g(x)) and its gradient for the restarts that are due. A failed restart is told that it has arrived."""
         if self._started and self._clock.expired():
             raise _OutOfTime
-        objective, rows = self._objective, torch.as_tensor(batch_indices)
+        oracle, rows = self._oracle, torch.as_tensor(batch_indices)
         points = torch.as_tensor(x).reshape(len(rows), *self.best.shape[1:])
-        inner = objective.inner(points, objective.fixed_draw())
+        inner = oracle.inner(points, oracle.fixed_draw())
         self.jitter = max(self.jitter, inner.jitter)
-        value, gradient = objective.outer(inner.v), inner.pullback(objective.outer_gradient(inner.v))
+        value, gradient = oracle.outer(inner.v), inner.pullback(oracle.outer_gradient(inner.v))
         norm = torch.linalg.vector_norm(gradient, dim=(1, 2))
         broken = inner.failed | ~torch.isfinite(value) | ~torch.isfinite(norm)
         self._keep(rows, points, value, norm, broken)

@@ -2,7 +2,7 @@
 
 An individual is a whole batch, a vector of q d numbers; a generation is one step, the start points are the first
 population (DE) or give its mean (CMA-ES). With the samples of the compositional form these are CMA-ES-Comp and
-DE-Comp: the nested objective f(g(x)) on a minibatch that stays for the whole run, so that ranks compare.
+DE-Comp: the nested oracle f(g(x)) on a minibatch that stays for the whole run, so that ranks compare.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
     from compbo.maximizers.archive import Archive
-    from compbo.types import Box, Budget, Objective
+    from compbo.types import Box, Budget, Oracle
 
 SEPARABLE_ABOVE = 200  # dimensions q d from which CMA-ES adapts the diagonal of its covariance only
 SMALLEST_POPULATION = 5  # SciPy's minimum; smaller sets of start points are filled up with uniform batches
 
 
 def cma_es(
-    objective: Objective,
+    oracle: Oracle,
     x0: Tensor,
     *,
     budget: Budget,
@@ -69,7 +69,7 @@ def cma_es(
 
     with single_threaded_blas(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="elements of z2")  # a long evolution path in many dimensions
-        return run(search, objective, x0, budget=budget, box=box, generator=generator, record=record)
+        return run(search, oracle, x0, budget=budget, box=box, generator=generator, record=record)
 
 
 def _strategy(mean: NDArray[np.float64], sigma: float, size: int, steps: int, numbers: np.random.Generator) -> Any:
@@ -97,7 +97,7 @@ def _costs(value: Tensor) -> Tensor:
 
 
 def differential_evolution(
-    objective: Objective,
+    oracle: Oracle,
     x0: Tensor,
     *,
     budget: Budget,
@@ -131,7 +131,7 @@ def differential_evolution(
         return Status.TIME if archive.expired() else Status.CONVERGED
 
     with single_threaded_blas():
-        return run(search, objective, x0, budget=budget, box=box, generator=generator, record=record)
+        return run(search, oracle, x0, budget=budget, box=box, generator=generator, record=record)
 
 
 def _evolve(
@@ -147,7 +147,7 @@ def _evolve(
     from scipy import optimize
 
     missing = max(0, SMALLEST_POPULATION - len(start))
-    solve: Any = optimize.differential_evolution  # its stubs know no vectorised objective
+    solve: Any = optimize.differential_evolution  # its stubs know no vectorised oracle
     solve(
         cost,
         [(0.0, 1.0)] * start.shape[1],

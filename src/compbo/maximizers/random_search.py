@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
     from compbo.maximizers.archive import Archive
-    from compbo.types import Box, Budget, Objective
+    from compbo.types import Box, Budget, Oracle
 
 
 def random_search(
-    objective: Objective, x0: Tensor, *, budget: Budget, box: Box, generator: Generator, record: bool = False
+    oracle: Oracle, x0: Tensor, *, budget: Budget, box: Box, generator: Generator, record: bool = False
 ) -> Trace:
     """Evaluate B T uniform batches besides the start points; the rows are the B best of all."""
 
@@ -30,4 +30,4 @@ def random_search(
             archive.advance(archive.best, archive.best_value)
         return Status.DONE
 
-    return run(search, objective, x0, budget=budget, box=box, generator=generator, record=record)
+    return run(search, oracle, x0, budget=budget, box=box, generator=generator, record=record)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from compbo.maximizers.entry import Solver
     from compbo.maximizers.rules import Rule
     from compbo.maximizers.trackers import Tracker
-    from compbo.types import Box, Budget, Objective, Trace
+    from compbo.types import Box, Budget, Oracle, Trace
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,10 @@ class Ascent:
     tracker: Tracker | None = None
 
     def __call__(
-        self, objective: Objective, x0: Tensor, *, budget: Budget, box: Box, generator: Generator, record: bool = False
+        self, oracle: Oracle, x0: Tensor, *, budget: Budget, box: Box, generator: Generator, record: bool = False
     ) -> Trace:
         """Climb from x0 (B, q, d)."""
-        return ascend(
-            objective, self.rule, self.tracker, x0, budget=budget, box=box, generator=generator, record=record
-        )
+        return ascend(oracle, self.rule, self.tracker, x0, budget=budget, box=box, generator=generator, record=record)
 
 
 def sga_solver(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from compbo.maximizers.schedules import Schedule
-    from compbo.types import Draw, Objective
+    from compbo.types import Draw, Oracle
 
 SMALLEST_SCALE = 1e-100  # below it c is folded into Z (once in many steps), before 1/c overflows
 
@@ -123,12 +123,12 @@ def _previous_point(t: int, x: Tensor, x_next: Tensor) -> Tensor:
 class Memory:
     """zeta over a pool of M columns, stored as c Z with Z (M, B, q) so that a column is one contiguous row."""
 
-    def __init__(self, v: Tensor, objective: Objective) -> None:
+    def __init__(self, v: Tensor, oracle: Oracle) -> None:
         """v: zeta_0 = v at x_0 in all M columns, (B, q, M)."""
         self._scale = 1.0
         self._rows = v.permute(2, 0, 1).contiguous()
-        self._objective = objective
-        self._utility = objective.column(v).sum(-1) if objective.needs_level else None  # sum_m h(zeta_m), (B,)
+        self._oracle = oracle
+        self._total_utility = oracle.utility(v).sum(-1) if not oracle.linear_outer else None  # sum_m h(zeta_m), (B,)
 
     @property
     def pool_size(self) -> int:
@@ -140,9 +140,9 @@ class Memory:
         columns = _columns(draw)
         return self._rows.index_select(0, columns).mul_(self._scale).permute(1, 2, 0)
 
-    def level(self) -> Tensor | None:
+    def mean_utility(self) -> Tensor | None:
         """The mean of h over all M columns, (B,), if the outer function needs it."""
-        return None if self._utility is None else self._utility / self.pool_size
+        return None if self._total_utility is None else self._total_utility / self.pool_size
 
     def update(self, blend: Blend, draw: Draw, v: Tensor, v_query: Tensor | None) -> Tensor:
         """One step of the recurrence; the new zeta in the drawn columns, (B, q, K)."""
@@ -151,11 +151,11 @@ class Memory:
             self._rows.mul_(self._scale)
             self._scale = 1.0
         zeta = self.read(draw)
-        if self._utility is not None:
-            self._utility.mul_(blend.decay).sub_(self._objective.column(zeta).sum(-1))
+        if self._total_utility is not None:
+            self._total_utility.mul_(blend.decay).sub_(self._oracle.utility(zeta).sum(-1))
         zeta = _blended(zeta, blend, v, v_query)
-        if self._utility is not None:
-            self._utility.add_(self._objective.column(zeta).sum(-1))
+        if self._total_utility is not None:
+            self._total_utility.add_(self._oracle.utility(zeta).sum(-1))
         self._rows.index_copy_(0, _columns(draw), (zeta / self._scale).permute(2, 0, 1))
         return zeta
 
@@ -170,7 +170,7 @@ class FreshMemory:
         self.pool_size = v.shape[-1]
         self._zeta = v.clone()
 
-    def level(self) -> Tensor | None:
+    def mean_utility(self) -> Tensor | None:
         """Never needed: the columns given to the outer function are all there are."""
         return None
 

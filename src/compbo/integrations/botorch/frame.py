@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from torch import Generator, Tensor
 
-    from compbo.types import Objective
+    from compbo.types import Oracle
 
 
 @dataclass(frozen=True)
@@ -86,58 +86,58 @@ def make_frame(
     return Frame(offset, scale, box, free, template, lower, upper, rounder)
 
 
-class Framed:
-    """An objective in the coordinates of a frame: see `compbo.types.Objective`."""
+class FramedOracle:
+    """An oracle in the coordinates of a frame: see `compbo.types.Oracle`."""
 
-    def __init__(self, objective: Objective, frame: Frame) -> None:
-        self._objective, self._frame = objective, frame
+    def __init__(self, oracle: Oracle, frame: Frame) -> None:
+        self._oracle, self._frame = oracle, frame
 
     @property
     def pool_size(self) -> int:
         """Number M of zeta's columns."""
-        return self._objective.pool_size
+        return self._oracle.pool_size
 
     @property
-    def needs_level(self) -> bool:
-        """Whether grad f needs the mean of all columns."""
-        return self._objective.needs_level
+    def linear_outer(self) -> bool:
+        """Whether f is a mean of the columns' utilities."""
+        return self._oracle.linear_outer
 
     def start(self, generator: Generator) -> None:
         """Begin a maximisation."""
-        self._objective.start(generator)
+        self._oracle.start(generator)
 
     def draw(self) -> Draw:
         """The samples of the next step."""
-        return self._objective.draw()
+        return self._oracle.draw()
 
     def expectation_draw(self) -> Draw:
         """Every column of zeta at once."""
-        return self._objective.expectation_draw()
+        return self._oracle.expectation_draw()
 
     def fixed_draw(self) -> Draw:
         """One sample for a whole run."""
-        return self._objective.fixed_draw()
+        return self._oracle.fixed_draw()
 
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
         """v at u, and the way back to u."""
-        inner = self._objective.inner(self._frame.to_x(x), draw, gradient_rows)
+        inner = self._oracle.inner(self._frame.to_x(x), draw, gradient_rows)
         return inner._replace(pullback=self._pulled(inner.pullback))
 
     def _pulled(self, pullback: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
         return lambda c: self._frame.pull(pullback(c))
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """h."""
-        return self._objective.column(v)
+        return self._oracle.utility(v)
 
     def outer(self, v: Tensor) -> Tensor:
         """f."""
-        return self._objective.outer(v)
+        return self._oracle.outer(v)
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
         """(M/K) grad f."""
-        return self._objective.outer_gradient(zeta, level)
+        return self._oracle.outer_gradient(zeta, mean_utility)
 
     def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
         """Working memory of one step."""
-        return self._objective.bytes_needed(restarts, tracked)
+        return self._oracle.bytes_needed(restarts, tracked)

@@ -16,8 +16,8 @@ from compbo.acquisition.samples import DEFAULT_K, make_samples
 from compbo.checks import whole_number
 from compbo.integrations.botorch.evaluate import values_on_its_own_sample
 from compbo.integrations.botorch.fast import fast_oracle
-from compbo.integrations.botorch.frame import Framed, make_frame
-from compbo.integrations.botorch.objective import PlainObjective, UtilityObjective
+from compbo.integrations.botorch.frame import FramedOracle, make_frame
+from compbo.integrations.botorch.oracles import PlainOracle, UtilityOracle
 from compbo.integrations.botorch.samplers import NoBaseSamples, common_seed, with_fixed_samples
 from compbo.maximizers import CATALOGUE, get_entry, make_maximizer
 from compbo.seeds import stream
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from compbo.acquisition.samples import Samples
     from compbo.integrations.botorch.frame import Frame
     from compbo.maximizers import Entry
-    from compbo.types import Box, Objective
+    from compbo.types import Box, Oracle
 
 DEFAULT_STEPS = 64
 
@@ -144,9 +144,9 @@ class CandidateGenerator:
         if len(frame.free) == 0:
             x = frame.to_bounded_x(u0)
             return x, values_at(x)
-        objective = Framed(self._objective(acqf, yardstick, frame.to_x(u0)), frame)
+        oracle = FramedOracle(self._oracle(acqf, yardstick, frame.to_x(u0)), frame)
         trace = make_maximizer(self.maximizer, **self.hyperparameters)(
-            objective,
+            oracle,
             u0,
             budget=Budget(self.steps, seconds),
             box=_searchable(frame, self.maximizer),
@@ -159,11 +159,11 @@ class CandidateGenerator:
         rows = torch.arange(len(x0))
         return points[chosen.to(points.device), rows.to(points.device)], values[chosen, rows]
 
-    def _objective(self, acqf: Any, yardstick: Any, x0: Tensor) -> Objective:
+    def _oracle(self, acqf: Any, yardstick: Any, x0: Tensor) -> Oracle:
         """The acquisition function in the form that the maximizer wants."""
         entry = get_entry(self.maximizer)
         if entry.category == "NonComp" and entry.samples == "fixed":
-            return PlainObjective(yardstick)
+            return PlainOracle(yardstick)
         if not isinstance(acqf, SampleReducingMCAcquisitionFunction):
             return _plain(yardstick, entry, f"{type(acqf).__name__} is not a sample-reducing Monte-Carlo acquisition")
 
@@ -174,15 +174,15 @@ class CandidateGenerator:
         if fast is not None:
             return fast
         try:
-            objective = UtilityObjective(acqf, x0, samples, tracked=entry.tracker != "none")
+            oracle = UtilityOracle(acqf, x0, samples, tracked=entry.tracker != "none")
         except NoBaseSamples as posterior:
             return _plain(yardstick, entry, f"the model's {posterior} has no normal base samples")
-        if not objective.separable and entry.form == "Comp" and entry.tracker != "none":
+        if not oracle.separable and entry.form == "Comp" and entry.tracker != "none":
             raise ValueError(
                 f"{entry.name} needs a sample reduction that is a mean or a logmeanexp, which {type(acqf).__name__} "
                 "does not use; choose a maximizer with fresh samples, such as CAdam-ME or Adam-ERM."
             )
-        return objective
+        return oracle
 
 
 def named_entry(maximizer: str) -> Entry:
@@ -193,10 +193,10 @@ def named_entry(maximizer: str) -> Entry:
         raise ValueError(f"maximizer: {error.args[0]}") from error
 
 
-def _plain(acqf: Any, entry: Entry, reason: str) -> PlainObjective:
+def _plain(acqf: Any, entry: Entry, reason: str) -> PlainOracle:
     """The bare acquisition value, for the maximizers that need no samples."""
     if entry.category == "NonComp" and entry.form == "ERM":
-        return PlainObjective(acqf)
+        return PlainOracle(acqf)
     able = ", ".join(e.name for e in CATALOGUE.values() if e.category == "NonComp" and e.form == "ERM")
     raise ValueError(f"{reason}, so {entry.name} has no samples to work on; choose one of {able}.")
 
