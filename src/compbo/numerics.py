@@ -107,12 +107,12 @@ def standardise(y: Tensor) -> Standardised:
         return Standardised(torch.zeros_like(y), 0.0, 1.0)
     relative = y / magnitude
     mean = relative.mean()
-    spread = relative.std() if len(y) > 1 else torch.zeros(())
-    if float(spread) < 1e-13:  # constant up to rounding
+    deviation = relative.std() if len(y) > 1 else torch.zeros(())
+    if float(deviation) < 1e-13:  # constant up to rounding
         return Standardised(torch.zeros_like(y), float(mean) * magnitude, max(magnitude, torch.finfo(y.dtype).tiny))
-    spread = spread.clamp_max(torch.finfo(y.dtype).max / magnitude)  # the scale itself must not overflow,
-    scale = max(float(spread) * magnitude, math.ulp(0.0))  # nor vanish
-    return Standardised((relative - mean) / spread, float(mean) * magnitude, scale)
+    deviation = deviation.clamp_max(torch.finfo(y.dtype).max / magnitude)  # the scale itself must not overflow,
+    scale = max(float(deviation) * magnitude, math.ulp(0.0))  # nor vanish
+    return Standardised((relative - mean) / deviation, float(mean) * magnitude, scale)
 
 
 @cache

@@ -40,11 +40,11 @@ class AcquisitionOracle(Sampled):
         """v (B, q, K) at x (B, q, d) and the way back to x for the first `gradient_rows` batches."""
         rows = x.shape[0] if gradient_rows is None else gradient_rows
         batch = self.posterior(x, rows)
-        mean, deviation = reparameterise(batch, draw.z)
-        v = self.acquisition.inner(mean, deviation, self.best)
+        samples = reparameterise(batch, draw.z)
+        v = self.acquisition.inner(samples, self.best)
 
         def pullback(c: Tensor) -> Tensor:
-            dmean, ddeviation = self.acquisition.inner_vjp(c, mean[:rows], deviation[:rows], self.best)
+            dmean, ddeviation = self.acquisition.inner_vjp(c, samples.of_first(rows), self.best)
             return batch.pullback(dmean.sum(-1), torch.matmul(ddeviation, draw.z.mT))
 
         return Inner(v, pullback, batch.failed, batch.jitter)
