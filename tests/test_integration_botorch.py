@@ -16,7 +16,8 @@ from botorch.sampling.normal import SobolQMCNormalSampler
 from botorch_problems import ACQUISITIONS, BEST, QUIET, UNITS, gp, seeded, sobol
 from compbo.acquisition.samples import FreshSamples, make_samples
 from compbo.integrations.botorch.oracles import UtilityOracle
-from compbo.maximizers.trackers import FreshMemory, smoothed
+from compbo.maximizers.memory import FreshMemory
+from compbo.maximizers.trackers import smoothed
 from compbo.types import Draw
 
 pytestmark = QUIET
@@ -120,7 +121,7 @@ def test_the_tracker_removes_the_bias_of_a_small_minibatch() -> None:
     tracker, memory = smoothed(lambda t: max(0.03, 1 / (1 + t))), FreshMemory(minibatches[0])
     zetas = [minibatches[0]]
     for t, v in enumerate(minibatches[1:], start=1):
-        zetas.append(memory.update(tracker.blend(t, 1.0), Draw(z[:, :k]), v, None).clone())
+        zetas.append(memory.update(tracker.blend(t, 1.0), Draw(z[:, :k]), v, v[:0]).clone())
 
     def errors(points: list[torch.Tensor]) -> tuple[float, float]:
         points = [torch.zeros_like(p) if t < skipped else p for t, p in enumerate(points)]

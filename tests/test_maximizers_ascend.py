@@ -217,7 +217,7 @@ def test_loop_equals_the_textbook(name, textbook, pool, given, log):
     draws = [(range(4) if d.columns is None else d.columns.tolist(), d.z.mT.tolist()) for d in drawn]
     everything = None if pool is None else toy.z.mT.tolist()
     for restart in range(3):
-        book = textbook(toy, dict(maximizer.settings), log)
+        book = textbook(toy, dict(maximizer.hyperparameters), log)
         path = book.run(x0[restart].tolist(), draws, everything)
         assert torch.allclose(trace.points[:, restart], torch.tensor(path, dtype=DTYPE), rtol=1e-9, atol=1e-12), (
             f"restart {restart}"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import compbo
 from compbo.maximizers import CATALOGUE, catalogue_markdown, catalogue_rows, get_entry, make_maximizer
 from compbo.maximizers.__main__ import main
-from compbo.maximizers.table import BEGIN, COLUMNS, END, OUTSIDE_BEGIN, outside_markdown, renewed
+from compbo.maximizers.catalogue.table import BEGIN, COLUMNS, END, OUTSIDE_BEGIN, outside_markdown, renewed
 from compbo.space import Bool, Float
 from compbo.types import Box, Budget
 from maximizer_toys import LogToy, Toy, seeded, starts
@@ -105,8 +105,8 @@ def test_an_unknown_hyperparameter_is_named_with_the_known_ones():
 @pytest.mark.parametrize(("name", "h"), EVERY_HYPERPARAMETER)
 def test_out_of_range_is_named_with_the_range(name, h):
     hyperparameter = get_entry(name).hyperparameters[h]
-    wrong = ["x", None, float("nan")] if hyperparameter.kind == "bool" else ["x", None, float("nan"), -1.0, True]
-    for value in (*wrong, *((2,) if hyperparameter.kind == "bool" else ())):
+    wrong = ["x", None, float("nan")] if hyperparameter.is_switch else ["x", None, float("nan"), -1.0, True]
+    for value in (*wrong, *((2,) if hyperparameter.is_switch else ())):
         with pytest.raises(ValueError, match=re.escape(f"{name}: {h} must be ")) as caught:
             make_maximizer(name, **{h: value})
         assert hyperparameter.range in str(caught.value)
@@ -117,10 +117,10 @@ def test_every_hyperparameter_does_something(name, h):
     """No accepted-and-ignored argument: another value gives another run (where its neighbours let it)."""
     entry = get_entry(name)
     hyperparameter = entry.hyperparameters[h]
-    helpers = {"dampening": {"momentum": 0.9}, "nesterov": {"momentum": 0.9}, "lr_d": {}, "momentum": {}}.get(h, {})
-    if hyperparameter.kind == "bool":
+    helpers = {"dampening": {"momentum": 0.9}, "nesterov": {"momentum": 0.9}}.get(h, {})
+    if hyperparameter.is_switch:
         other = not hyperparameter.default
-    elif hyperparameter.kind == "int":
+    elif hyperparameter.is_whole:
         other = 1
     else:
         other = {"eps": 0.5, "ftol": 1e-2, "gtol": 0.3, "largest": 0.011, "eta_plus": 2.5}.get(h)
@@ -161,7 +161,7 @@ DOMAINS = {  # the paper's two tables, with the corrections of their slips; two 
     "Adam": {"lr": (1e-5, 0.3, "log"), "beta1": (0.05, 0.999, "linear"), "beta2": (0.9, 1 - 1e-6, "log")},
     "AdamW": {"lr": (1e-5, 0.3, "log"), "beta1": (0.05, 0.999, "linear"), "beta2": (0.9, 1 - 1e-6, "log")},
     "Adadelta": {"lr": (1e-5, 0.3, "log"), "rho": (0.0, 0.999, "linear")},
-    "Adagrad": {"lr": (1e-5, 0.3, "log"), "lr_d": (1e-7, 10.0, "log"), "delta": (1e-8, 0.3, "log")},
+    "Adagrad": {"lr": (1e-5, 0.3, "log"), "lr_decay": (1e-7, 10.0, "log"), "delta": (1e-8, 0.3, "log")},
     "SGA": {"lr": (1e-5, 0.3, "log"), "momentum": (1e-6, 1.0, "linear"), "dampening": (0.0, 1.0, "linear")},
     "Rprop": {"lr": (1e-5, 0.3, "log"), "eta_minus": (0.0, 1.0, "linear"), "eta_plus": (1.0, 3.0, "linear")},
     "RMSprop": {"lr": (1e-5, 0.3, "log"), "momentum": (0.0, 1.0, "linear"), "alpha": (1e-6, 0.3, "log")},
@@ -225,7 +225,7 @@ def test_a_row_cannot_be_changed_in_place_and_copies_are_equal(name):
     with pytest.raises(TypeError):
         entry.hyperparameters["lr"] = None
     for made in (pickle.loads(pickle.dumps(entry)), copy.copy(entry), copy.deepcopy(entry), replace(entry)):
-        assert replace(made, solver=entry.solver) == entry  # two partial functions are never equal
+        assert replace(made, build=entry.build) == entry  # two partial functions are never equal
         assert list(made.hyperparameters.items()) == list(entry.hyperparameters.items())
         with pytest.raises(TypeError):
             made.hyperparameters["lr"] = None

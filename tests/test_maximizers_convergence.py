@@ -9,7 +9,7 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
-from compbo.maximizers import CATALOGUE, get_entry, make_maximizer, trackers
+from compbo.maximizers import CATALOGUE, get_entry, make_maximizer, memory
 from compbo.types import DTYPE, Box, Budget, Oracle
 from maximizer_toys import BiasedToy, HeavyPoolToy, RidgeToy, seeded, starts
 
@@ -176,9 +176,7 @@ def test_expected_maximum_is_climbed_with_the_defaults(name):
 def test_expected_maximum_is_missed_with_a_zeta_that_knows_nothing(name, monkeypatch):
     """The test above can fail: random numbers in zeta let the wrong points win."""
     noise = seeded(1)
-    monkeypatch.setattr(
-        trackers, "_blended", lambda zeta, *_: torch.rand(zeta.shape, dtype=zeta.dtype, generator=noise)
-    )
+    monkeypatch.setattr(memory, "_blended", lambda zeta, *_: torch.rand(zeta.shape, dtype=zeta.dtype, generator=noise))
     x0 = starts(6, 2, 2, seed=2)
     trace = make_maximizer(name)(ridge(name), x0, budget=Budget(ridge_steps(name)), box=Box.unit(2), generator=seeded())
     assert (ridge_score(name, trace.final) < 0.99).any()

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from compbo.maximizers import CATALOGUE, Ascent
-from compbo.maximizers.ascend import ascend
-from compbo.maximizers.rules import sga
+from compbo.maximizers import CATALOGUE, Ascent, make_maximizer, run_within
+from compbo.maximizers.memory import FreshMemory, PoolMemory
+from compbo.maximizers.rules.sga import sga
 from compbo.maximizers.schedules import constant
-from compbo.maximizers.trackers import Blend, FreshMemory, Memory, extrapolated, smoothed
+from compbo.maximizers.trackers import Blend, extrapolated, smoothed
 from compbo.types import DTYPE, Box, Budget, Draw
 from maximizer_toys import LogToy, Toy, seeded, starts
 
@@ -26,10 +26,10 @@ X = starts(1, 2, 2, seed=4)
 def tracker_of(name: str):
     """The entry's tracker; where b_t is a constant, 0.3, so that a wrong start is soon forgotten."""
     entry = CATALOGUE[name]
-    settings = entry.defaults if name in FADING else {**entry.defaults, "beta": 0.3}
-    solver = entry.solver(**settings)
-    assert isinstance(solver, Ascent)
-    return solver.tracker
+    numbers = entry.defaults if name in FADING else {**entry.defaults, "beta": 0.3}
+    climb = entry.build(**numbers)
+    assert isinstance(climb, Ascent)
+    return climb.tracker
 
 
 def frozen_run(name: str, toy: Toy, watched: list[int], seed: int, wrong: float):
@@ -39,13 +39,12 @@ def frozen_run(name: str, toy: Toy, watched: list[int], seed: int, wrong: float)
     first = toy.expectation_draw()
     mean, spread = toy.mean(X), toy.spread + toy.slope * (X**2).sum(-1, keepdim=True)
     truth = mean + spread * first.z
-    memory = Memory(truth + wrong, toy) if toy.pool else FreshMemory(truth + wrong)
+    memory = PoolMemory(truth + wrong, toy) if toy.pool else FreshMemory(truth + wrong)
     path = []
     for t in range(1, watched[-1] + 1):
         draw = toy.draw()
         v = mean + spread * draw.z
-        query = None if tracker.query is None else v  # u = x while x stands still
-        zeta = memory.update(tracker.blend(t, memory.pool_size / draw.size), draw, v, query)
+        zeta = memory.update(tracker.blend(t, memory.pool_size / draw.size), draw, v, v)  # u = x while x stands still
         if t in watched:
             path.append((memory.read(first) if toy.pool else zeta)[0].clone())
     return torch.stack(path), (truth if toy.pool else mean)[0]
@@ -105,13 +104,13 @@ def test_corrected_trackers_follow_a_moving_point_at_once(name):
     everything = toy.expectation_draw()
     x = starts(1, 2, 2)
     start = toy.inner(x, everything, 0).v
-    memory, slow = Memory(start, toy), Memory(start, toy)
+    memory, slow = PoolMemory(start, toy), PoolMemory(start, toy)
     for t in range(1, 30):
         x_next = x + 0.02
         draw = toy.draw()
         v, before = toy.inner(x_next, draw, 0).v, toy.inner(tracker.query(t, x, x_next), draw, 0).v
         memory.update(tracker.blend(t, 1.0), draw, v, before)
-        slow.update(lagging.blend(t, 1.0), draw, v, None)
+        slow.update(lagging.blend(t, 1.0), draw, v, v[:0])
         x = x_next
     truth = toy.inner(x, everything, 0).v
     assert torch.allclose(memory.read(everything), truth, atol=1e-10)
@@ -141,7 +140,7 @@ def test_memory_equals_a_dense_zeta(blends, seed):
     generator = seeded(seed)
     toy = LogToy(2, K=3, pool=7)
     zeta = 1 + torch.rand(2, 2, 7, dtype=DTYPE, generator=generator)
-    memory = Memory(zeta, toy)
+    memory = PoolMemory(zeta, toy)
     dense = zeta.clone()
     for numbers in blends:
         columns = torch.randperm(7, generator=generator)[:3]
@@ -158,16 +157,17 @@ def test_memory_equals_a_dense_zeta(blends, seed):
 
 def test_a_thousand_strong_decays_do_not_overflow():
     toy = LogToy(2, K=3, pool=7)
-    memory = Memory(torch.ones(1, 2, 7, dtype=DTYPE), toy)
+    memory = PoolMemory(torch.ones(1, 2, 7, dtype=DTYPE), toy)
     draw = Draw(torch.zeros(2, 3), torch.tensor([0, 2, 4]))
     for _ in range(1000):
-        zeta = memory.update(Blend(0.001, 1.0, 1.0), draw, torch.ones(1, 2, 3, dtype=DTYPE), None)
+        v = torch.ones(1, 2, 3, dtype=DTYPE)
+        zeta = memory.update(Blend(0.001, 1.0, 1.0), draw, v, v[:0])
     assert torch.allclose(zeta, torch.full_like(zeta, 1 / 0.999))
     assert torch.allclose(memory.mean_utility(), torch.full((1,), 3 / 0.999 / 7, dtype=DTYPE))
 
 
 def test_a_pool_needs_draws_that_name_their_columns():
-    memory = Memory(torch.ones(1, 2, 7, dtype=DTYPE), Toy(2, K=3, pool=7))
+    memory = PoolMemory(torch.ones(1, 2, 7, dtype=DTYPE), Toy(2, K=3, pool=7))
     with pytest.raises(ValueError, match="columns"):
         memory.read(Draw(torch.zeros(2, 3)))
 
@@ -211,8 +211,7 @@ def elements_of_steps(name: str, pool: int, steps: int) -> int:
     counts = []
     for count in (2, 2 + steps):
         with Touched() as touched:
-            entry = CATALOGUE[name]
-            entry.solver(**entry.defaults)(
+            make_maximizer(name)(
                 CheapDraws(2, K=4, pool=pool),
                 starts(3, 2, 2),
                 budget=Budget(count),
@@ -236,13 +235,12 @@ def test_the_count_would_notice_a_dense_decay():
     assert touched.elements >= 1000
 
 
-def test_ascend_takes_any_rule_and_tracker():
+def test_an_ascent_takes_any_rule_and_tracker():
     """The two are orthogonal: a rule of one name under the tracker of another."""
     for name in TRACKED:
-        trace = ascend(
+        trace = run_within(
+            Ascent(sga(constant(0.1)), tracker_of(name)),
             Toy(2, pool=12),
-            sga(constant(0.1)),
-            tracker_of(name),
             starts(2, 2, 2),
             budget=Budget(5),
             box=Box.unit(2),

@@ -82,7 +82,7 @@ def _hyperparameters(maximizer: Any, given: Any) -> dict[str, Any]:
         made = make_maximizer(maximizer, **{str(name): value for name, value in given.items()})
     except KeyError as error:
         raise ValueError(f"maximizer: {error.args[0]}") from error
-    return {name: made.settings[name] for name in map(str, given)}
+    return {name: made.hyperparameters[name] for name in map(str, given)}
 
 
 def _deviation(noise: Any) -> float:

@@ -78,7 +78,7 @@ def maximizer_method(maximizer: str, acquisition: str, hyperparameters: Mapping[
     """A catalogue entry with an acquisition function; the defaults of both are written out."""
     settings = acquisition_to_dict(get_acquisition(acquisition))
     name = str(settings.pop("name"))
-    numbers = get_entry(maximizer).settings(**(hyperparameters or {}))
+    numbers = get_entry(maximizer).settled(**(hyperparameters or {}))
     return MethodSpec("maximizer", name, options(settings), maximizer, options(numbers))
 
 
@@ -174,7 +174,7 @@ class Cell:
 
     def with_hyperparameters(self, hyperparameters: Mapping[str, Any]) -> Cell:
         """The same experiment with other hyperparameters of its maximizer; those not named stay as they are."""
-        numbers = get_entry(self.method.maximizer).settings(**{**dict(self.method.hyperparameters), **hyperparameters})
+        numbers = get_entry(self.method.maximizer).settled(**{**dict(self.method.hyperparameters), **hyperparameters})
         return replace(self, method=replace(self.method, hyperparameters=options(numbers)))
 
 

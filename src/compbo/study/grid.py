@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -11,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from compbo.study.cell import Cell, Inner, MethodSpec, Surrogate, maximizer_method
 from compbo.study.methods import KINDS, MAXIMIZER, optimiser_group, optimiser_names
 from compbo.study.tasks import FAMILIES, get_task, list_tasks
+from compbo.words import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 GROUPS = ("paper", "extended", "baseline", "peer")
-SHOWN = 20  # names in a message
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def expand_optimisers(names: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         found = [k for k in known if optimiser_group(k) == name] if name in GROUPS else _matches(name, known)
         if not found:
-            raise ValueError(f"no optimiser {name!r}; {near(name, [*GROUPS, *known])}")
+            raise ValueError(f"no optimiser {name!r}; {did_you_mean(name, [*GROUPS, *known])}")
         chosen.update(found)
     return tuple(name for name in known if name in chosen)
 
@@ -98,7 +97,7 @@ def expand_tasks(specs: Iterable[str]) -> tuple[str, ...]:
         elif any(mark in spec for mark in "*?["):
             found = _matches(spec, listed)
             if not found:
-                raise ValueError(f"no task matches {spec!r}; {near(spec, listed)}")
+                raise ValueError(f"no task matches {spec!r}; {did_you_mean(spec, listed)}")
             chosen += found
         else:
             get_task(spec)  # says what is wrong with it
@@ -108,16 +107,6 @@ def expand_tasks(specs: Iterable[str]) -> tuple[str, ...]:
 
 def _matches(pattern: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if fnmatch.fnmatchcase(name.lower(), pattern.lower())]
-
-
-def near(name: str, known: Sequence[str]) -> str:
-    """The known names that resemble this one, or the first of them all, as the end of a message."""
-    folded = {other.lower(): other for other in known}
-    found = [folded[other] for other in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.4)]
-    if found:
-        return f"did you mean {', '.join(found)}?"
-    more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
-    return f"there are {', '.join(known[:SHOWN])}{more}."
 
 
 @dataclass(frozen=True)
@@ -176,7 +165,7 @@ def _allowed(axis: str, wanted: tuple[Any, ...], values: list[Any]) -> set[Any]:
     for value in wanted:
         found = _matches(value, present) if isinstance(value, str) else [value] * (value in present)
         if not found:
-            hint = near(str(value), [str(other) for other in present])
+            hint = did_you_mean(value, map(str, present), otherwise="there are")
             raise ValueError(f"Filter: none of these cells has the {axis} {value!r}; {hint}")
         allowed.update(found)
     return allowed

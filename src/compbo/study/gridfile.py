@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.maximizers import CATALOGUE, get_entry
 from compbo.study.cell import Inner
-from compbo.study.grid import Block, Grid, expand_optimisers, expand_tasks, near
+from compbo.study.grid import Block, Grid, expand_optimisers, expand_tasks
 from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.priors import get_priors
+from compbo.words import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +93,7 @@ def _block(table: Mapping[str, Any]) -> Block:
 def _check_keys(what: str, table: Mapping[str, Any], known: set[str]) -> None:
     for key in table:
         if key not in known:
-            raise ValueError(f"unknown key {key} in {what}; {near(key, sorted(known))}")
+            raise ValueError(f"unknown key {key} in {what}; {did_you_mean(key, sorted(known))}")
 
 
 def _table(name: str, value: object) -> dict[str, Any]:
@@ -140,6 +141,6 @@ def _hyperparameters(table: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Per optimiser of the catalogue; names and ranges are checked."""
     for optimiser, values in table.items():
         if optimiser not in CATALOGUE:
-            raise ValueError(f"hyperparameters: no optimiser {optimiser!r}; {near(optimiser, list(CATALOGUE))}")
-        get_entry(optimiser).settings(**_table(f"hyperparameters.{optimiser}", values))
+            raise ValueError(f"hyperparameters: no optimiser {optimiser!r}; {did_you_mean(optimiser, list(CATALOGUE))}")
+        get_entry(optimiser).settled(**_table(f"hyperparameters.{optimiser}", values))
     return table
