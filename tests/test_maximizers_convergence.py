@@ -19,7 +19,8 @@ TRACKED = [name for name, entry in CATALOGUE.items() if entry.tracker != "none"]
 TRACKED_FRESH = [name for name in TRACKED if get_entry(name).form == "ME"]
 TRACKED_POOL = [name for name in TRACKED if get_entry(name).form == "Comp"]
 
-# Long runs want small steps at the end, and a weight of the newest columns that averages the noise away.
+# Long runs want small steps at the end, and a weight of the newest columns that averages the noise away. What is not
+# listed (a rule or tracker of yours) gets steps of 0.01 and a weight of 0.05.
 STEPS = 700
 SMALL_STEPS = {
     "SGA": {"lr": 0.02, "momentum": 0.0},
@@ -32,12 +33,12 @@ SMALL_STEPS = {
     "AdamOS": {"lr": 0.2},
     "averaged": {},
 }
-TRACKING = {"corrected": {"beta": 0.05}, "selective": {"beta": 0.05}, "multiblock": {"beta": 0.05}}
+TRACKING = {"none": {}, "smoothed": {}, "extrapolated": {}}
 
 
 def small_steps(name: str) -> dict[str, float]:
     entry = get_entry(name)
-    given = dict(SMALL_STEPS[entry.rule]) | TRACKING.get(entry.tracker, {})
+    given = dict(SMALL_STEPS.get(entry.rule, {"lr": 0.01})) | TRACKING.get(entry.tracker, {"beta": 0.05})
     given |= {"beta": 0.05} if name.startswith("CAdam") else {}
     return {h: value for h, value in given.items() if h in entry.hyperparameters}
 

@@ -8,8 +8,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils._pytree import tree_leaves
 
-from compbo.maximizers import get_entry
+from compbo.maximizers import CATALOGUE, get_entry
 from compbo.maximizers import schedules as s
 from compbo.maximizers.rules.base import apply
 from compbo.types import DTYPE, Box
@@ -63,12 +64,30 @@ def gradient_of(t: int, x: torch.Tensor) -> torch.Tensor:
 
 
 def climb(rule, x: torch.Tensor, steps: int) -> list[torch.Tensor]:
-    history, path = rule.init(x), []
+    state, path = rule.init(x), []
     for t in range(1, steps + 1):
-        move, history = rule.move(t, x, gradient_of(t, x), history)
+        move, state = rule.move(t, x, gradient_of(t, x), state)
         x = apply(move, x, BIG)
         path.append(x.clone())
     return path
+
+
+@pytest.mark.parametrize("name", [name for name, entry in CATALOGUE.items() if entry.order == 1])
+def test_a_move_changes_nothing_that_it_is_given(name):
+    """Point, gradient and state are as before: a state can be kept, compared and used again."""
+    entry = CATALOGUE[name]
+    rule = entry.build(**entry.defaults).rule
+    x = torch.rand(3, 2, 2, dtype=DTYPE, generator=torch.Generator().manual_seed(1))
+    state = rule.init(x)
+    for t in (1, 2, 3):
+        given = (x, gradient_of(t, x), state)
+        kept = [leaf.clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in tree_leaves(given)]
+        first, after = rule.move(t, *given)
+        for leaf, before in zip(tree_leaves(given), kept, strict=True):
+            assert torch.equal(leaf, before) if isinstance(leaf, torch.Tensor) else leaf == before
+        again, _ = rule.move(t, *given)
+        assert torch.equal(apply(first, x, BIG), apply(again, x, BIG))
+        x, state = apply(first, x, BIG), after
 
 
 @pytest.mark.parametrize(("name", "optimiser", "shared", "renamed"), GOLDEN)
@@ -130,9 +149,9 @@ def test_rprop_never_moves_more_than_its_largest_step():
     entry = get_entry("Rprop-ERM")
     rule = entry.build(**entry.settled(eta_plus=3.0)).rule
     x = torch.zeros(1, 1, 2, dtype=DTYPE)
-    history = rule.init(x)
+    state = rule.init(x)
     for t in range(1, 20):
-        move, history = rule.move(t, x, torch.ones_like(x), history)
+        move, state = rule.move(t, x, torch.ones_like(x), state)
         moved = apply(move, x, BIG) - x
         x = x + moved
         assert moved.abs().max() <= 0.25 + 1e-12

@@ -19,14 +19,23 @@ from compbo.types import DTYPE, Box, Budget, Draw
 from maximizer_toys import LogToy, Toy, seeded, starts
 
 TRACKED = [name for name, entry in CATALOGUE.items() if entry.tracker != "none"]
-FADING = [name for name in TRACKED if CATALOGUE[name].tracker == "smoothed" or name == "ASCGA"]  # b_t -> 0
 X = starts(1, 2, 2, seed=4)
+
+
+def weight(name: str, t: int) -> float:
+    """b_t: the part of the past that step t takes out of zeta, with the default hyperparameters."""
+    entry = CATALOGUE[name]
+    blend = entry.build(**entry.defaults).tracker.blend(t, 1.0)
+    return 1 - blend.decay * blend.keep
+
+
+FADING = [name for name in TRACKED if weight(name, 10**6) < 0.01 * weight(name, 1)]  # b_t -> 0
 
 
 def tracker_of(name: str):
     """The entry's tracker; where b_t is a constant, 0.3, so that a wrong start is soon forgotten."""
     entry = CATALOGUE[name]
-    numbers = entry.defaults if name in FADING else {**entry.defaults, "beta": 0.3}
+    numbers = entry.defaults if name in FADING or "beta" not in entry.defaults else {**entry.defaults, "beta": 0.3}
     climb = entry.build(**numbers)
     assert isinstance(climb, Ascent)
     return climb.tracker
@@ -50,6 +59,13 @@ def frozen_run(name: str, toy: Toy, watched: list[int], seed: int, wrong: float)
     return torch.stack(path), (truth if toy.pool else mean)[0]
 
 
+def test_which_trackers_look_at_a_second_point():
+    """One more forward pass in the same batch: extrapolation and the two that compare with the point before."""
+    second = {CATALOGUE[name].tracker: tracker_of(name).query is not None for name in TRACKED}
+    expected = {"smoothed": False, "selective": False, "extrapolated": True, "corrected": True, "multiblock": True}
+    assert {name: second[name] for name in expected} == expected
+
+
 @pytest.mark.parametrize("name", TRACKED)
 def test_the_query_of_a_point_that_stands_still_is_that_point(name):
     query = tracker_of(name).query
@@ -71,12 +87,18 @@ def test_frozen_x_gives_the_expectation(name, pooled):
     assert (error.mean(0).abs() <= 4 * standard_error + 1e-9).all()
 
 
+def test_the_weights_that_fade_are_those_of_the_paper():
+    assert set(FADING) >= {"SCGA", "ASCGA", "NASA", "NASA-ME"}
+    assert not {"CAdam", "CAdam-ME", "SCSC", "SOX", "MSVR"} & set(FADING)
+    for name, exponent in {"SCGA": 1 / 2, "ASCGA": 4 / 7, "NASA": 0.6}.items():
+        assert weight(name, 1000) / weight(name, 10) == pytest.approx(100**-exponent)
+
+
 @pytest.mark.parametrize("pooled", [True, False], ids=["pool", "fresh"])
 @pytest.mark.parametrize("name", FADING)
 def test_distance_shrinks_as_the_schedule_says(name, pooled):
     """The variance of zeta is of the order of b_t: t^-1/2 of SCGA means a distance of t^-1/4."""
     toy = Toy(2, K=4, pool=8 if pooled else None, spread=0.5)
-    beta = {"smoothed": 0.5, "extrapolated": 4 / 7}[CATALOGUE[name].tracker] if "NASA" not in name else 0.6
     early, late = 15, 700
     windows = {t: list(range(t - 10, t + 10)) for t in (early, late)}
     squares = {early: [], late: []}
@@ -85,7 +107,7 @@ def test_distance_shrinks_as_the_schedule_says(name, pooled):
         for found, part in zip(squares.values(), path.split(20), strict=True):
             found.append(((part - target) ** 2).mean())
     distance = {t: float(torch.stack(found).mean().sqrt()) for t, found in squares.items()}
-    expected = (late / early) ** (beta / 2)
+    expected = math.sqrt(weight(name, early) / weight(name, late))
     assert distance[early] / distance[late] > 0.6 * expected
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
     from compbo.evaluation import Evaluation
-    from compbo.maximizers import CATALOGUE
+    from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer, register
     from compbo.optimizer import Optimizer
     from compbo.propose import StartPolicy, Telemetry, Verdict
     from compbo.run import Result, maximize, minimize
@@ -25,7 +25,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "compbo.acquisition.integrands": ("EI", "PI", "SR", "UCB", "LogEI"),
     "compbo.evaluation": ("Evaluation",),
-    "compbo.maximizers": ("CATALOGUE",),
+    "compbo.maximizers": ("CATALOGUE", "Maximizer", "make_maximizer", "register"),
     "compbo.optimizer": ("Optimizer",),
     "compbo.propose": ("StartPolicy", "Telemetry", "Verdict"),
     "compbo.run": ("Result", "maximize", "minimize"),
@@ -48,6 +48,7 @@ __all__ = [
     "Float",
     "Int",
     "LogEI",
+    "Maximizer",
     "Optimizer",
     "Ordinal",
     "Result",
@@ -55,8 +56,10 @@ __all__ = [
     "StartPolicy",
     "Telemetry",
     "Verdict",
+    "make_maximizer",
     "maximize",
     "minimize",
+    "register",
 ]
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from compbo.types import Box, Budget, Oracle, Trace
 
 Form = Literal["ERM", "FSM", "Comp", "ME"]
+THE_PAPER = "Grosnit et al., Journal of Machine Learning Research 22, 2021"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ax.generators.utils import mk_discrete_choices
 
 from compbo.checks import whole_number
 from compbo.integrations.ax.plans import Plans
-from compbo.integrations.botorch import CandidateGenerator
+from compbo.integrations.botorch.generate import CandidateGenerator, chosen_maximizer
 from compbo.integrations.botorch.joint import Axis, best_batch
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class Options:
     @property
     def generator(self) -> CandidateGenerator:
         """The maximizer as BoTorch's `gen_candidates`."""
-        return CandidateGenerator(self.maximizer, dict(self.hyperparameters), self.steps, self.minibatch, self.seed)
+        maximizer = chosen_maximizer(self.maximizer, self.hyperparameters)
+        return CandidateGenerator(maximizer, self.steps, self.minibatch, self.seed)
 
 
 class CompBOAcquisition(Acquisition):  # type: ignore[misc]

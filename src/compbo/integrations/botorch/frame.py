@@ -12,7 +12,7 @@ from compbo.types import DTYPE, Box, Draw, Inner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torch import Generator, Tensor
+    from torch import Tensor
 
     from compbo.types import Oracle
 
@@ -87,57 +87,20 @@ def make_frame(
 
 
 class FramedOracle:
-    """An oracle in the coordinates of a frame: see `compbo.types.Oracle`."""
+    """An oracle in the coordinates of a frame (see `compbo.types.Oracle`): all but `inner` is the oracle's own."""
 
     def __init__(self, oracle: Oracle, frame: Frame) -> None:
-        self._oracle, self._frame = oracle, frame
-
-    @property
-    def pool_size(self) -> int:
-        """Number M of zeta's columns."""
-        return self._oracle.pool_size
-
-    @property
-    def linear_outer(self) -> bool:
-        """Whether f is a mean of the columns' utilities."""
-        return self._oracle.linear_outer
-
-    def start(self, generator: Generator) -> None:
-        """Begin a maximisation."""
-        self._oracle.start(generator)
-
-    def draw(self) -> Draw:
-        """The samples of the next step."""
-        return self._oracle.draw()
-
-    def expectation_draw(self) -> Draw:
-        """Every column of zeta at once."""
-        return self._oracle.expectation_draw()
-
-    def fixed_draw(self) -> Draw:
-        """One sample for a whole run."""
-        return self._oracle.fixed_draw()
+        self._inner, self._frame = oracle.inner, frame
+        self.pool_size, self.linear_outer = oracle.pool_size, oracle.linear_outer
+        self.start, self.draw = oracle.start, oracle.draw
+        self.expectation_draw, self.fixed_draw = oracle.expectation_draw, oracle.fixed_draw
+        self.utility, self.outer, self.outer_gradient = oracle.utility, oracle.outer, oracle.outer_gradient
+        self.bytes_needed = oracle.bytes_needed
 
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
         """v at u, and the way back to u."""
-        inner = self._oracle.inner(self._frame.to_x(x), draw, gradient_rows)
+        inner = self._inner(self._frame.to_x(x), draw, gradient_rows)
         return inner._replace(pullback=self._pulled(inner.pullback))
 
     def _pulled(self, pullback: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
         return lambda c: self._frame.pull(pullback(c))
-
-    def utility(self, v: Tensor) -> Tensor:
-        """h."""
-        return self._oracle.utility(v)
-
-    def outer(self, v: Tensor) -> Tensor:
-        """f."""
-        return self._oracle.outer(v)
-
-    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
-        """(M/K) grad f."""
-        return self._oracle.outer_gradient(zeta, mean_utility)
-
-    def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
-        """Working memory of one step."""
-        return self._oracle.bytes_needed(restarts, tracked)

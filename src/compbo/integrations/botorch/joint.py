@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from compbo.integrations.botorch.generate import CandidateGenerator
 
 NEAREST = 16  # levels of an axis that an exchange tries
-SAME = 1e-9  # in units of the bounds
+SAME_POINT = 1e-9  # points that are no further apart, in units of the bounds
 
 
 class Axis(NamedTuple):
@@ -95,7 +95,7 @@ def _repeats(x: Tensor, known: Tensor, scale: Tensor) -> Tensor:
     """Which of the batches x (B, q, d) hold a known point (n, d), up to rounding."""
     scale = torch.where(scale > 0, scale, 1.0)
     distances = torch.cdist(x / scale, (known.to(x) / scale).expand(len(x), -1, -1), p=torch.inf)
-    return (distances < SAME).flatten(1).any(1).cpu()
+    return (distances < SAME_POINT).flatten(1).any(1).cpu()
 
 
 def snap_to(axes: Sequence[Axis]) -> Callable[[Tensor], Tensor]:
@@ -120,9 +120,9 @@ def exchange(
     for point in range(len(batch)):
         for axis in axes:
             columns = list(axis.columns)
-            near = axis.distances(batch[point, columns]).argsort()[:NEAREST]
-            trials = batch.repeat(len(near), 1, 1)
-            trials[:, point, columns] = axis.levels.to(batch)[near]
+            nearest = axis.distances(batch[point, columns]).argsort()[:NEAREST]
+            trials = batch.repeat(len(nearest), 1, 1)
+            trials[:, point, columns] = axis.levels.to(batch)[nearest]
             found = evaluate(trials)
             if float(found.max()) > float(value):
                 batch, value = trials[int(found.argmax())], found.max()

@@ -44,10 +44,10 @@ def get_entry(name: str) -> Entry:
     try:
         return CATALOGUE[name]
     except (KeyError, TypeError):
-        raise KeyError(f"no maximizer is called {name!r}; {did_you_mean(name, CATALOGUE)}") from None
+        raise KeyError(f"no maximizer is called '{name}'; {did_you_mean(name, CATALOGUE)}") from None
 
 
-def make_maximizer(maximizer: str | Entry | Maximizer, **hyperparameters: Any) -> Maximizer:
+def make_maximizer(maximizer: str | Entry | Maximizer, /, **hyperparameters: Any) -> Maximizer:
     """A maximizer as a value, with the hyperparameters given and defaults for the others.
 
     maximizer: a name of the catalogue, an entry, or a maximizer of which some hyperparameters are to be others.

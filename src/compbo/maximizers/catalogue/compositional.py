@@ -9,7 +9,7 @@ from typing import Any
 
 from compbo.maximizers.ascend import Ascent
 from compbo.maximizers.catalogue.first_order import ADAM, ADAMOS, build_adam, build_adamos
-from compbo.maximizers.entry import Entry
+from compbo.maximizers.entry import THE_PAPER, Entry
 from compbo.maximizers.hyperparameters import TRACKING, Hyperparameter, nonnegative, positive, share
 from compbo.maximizers.rules.averaged import averaged
 from compbo.maximizers.rules.sga import sga
@@ -19,7 +19,6 @@ from compbo.maximizers.trackers import extrapolated, smoothed
 WANG = "Wang, Fang and Liu, Mathematical Programming 161, 2017"
 TUTUNOV = "Tutunov, Li, Cowen-Rivers, Wang and Bou-Ammar, arXiv 2002.03755, 2020"
 GHADIMI = "Ghadimi, Ruszczynski and Wang, SIAM Journal on Optimization 30, 2020"
-GROSNIT = "Grosnit et al., Journal of Machine Learning Research 22, 2021"
 
 # SCGA and ASCGA ---------------------------------------------------------------------------------------------------
 
@@ -79,8 +78,8 @@ ENTRIES = [
     Entry("ASCGA", "Comp", ASCGA, build_ascga, WANG),
     Entry("CAdam", "Comp", CADAM, build_cadam, TUTUNOV),
     Entry("NASA", "Comp", NASA, build_nasa, GHADIMI),
-    Entry("Nested-MC", "Comp", ADAM, build_adam, GROSNIT),  # Adam on minibatches of the nested form
-    Entry("CAdam-ME", "ME", CADAM, build_cadam, GROSNIT),
-    Entry("NASA-ME", "ME", NASA, build_nasa, GROSNIT),
-    Entry("Nested-MC-ME", "ME", ADAM, build_adam, GROSNIT),
+    Entry("Nested-MC", "Comp", ADAM, build_adam, THE_PAPER),  # Adam on minibatches of the nested form
+    Entry("CAdam-ME", "ME", CADAM, build_cadam, THE_PAPER),
+    Entry("NASA-ME", "ME", NASA, build_nasa, THE_PAPER),
+    Entry("Nested-MC-ME", "ME", ADAM, build_adam, THE_PAPER),
 ]

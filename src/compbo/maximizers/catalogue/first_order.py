@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from compbo.maximizers.ascend import Ascent
-from compbo.maximizers.entry import Entry
+from compbo.maximizers.entry import THE_PAPER, Entry
 from compbo.maximizers.hyperparameters import (
     EPS,
     LR,
@@ -201,8 +201,6 @@ def build_adamos(
     return Ascent(adamos(power(lr, alpha_d), gamma1, growing_memory(lr, gamma2_d, gamma1), eps), tracker)
 
 
-GROSNIT = "Grosnit et al., Journal of Machine Learning Research 22, 2021"
-
 ENTRIES = [
     *_rows("SGA", with_defaults(SGA, lr=0.3, momentum=0.9), build_sga, "Robbins and Monro, 1951"),
     *_rows(
@@ -218,5 +216,5 @@ ENTRIES = [
         partial(build_adam, decoupled=True),
         "Loshchilov and Hutter, ICLR 2019",
     ),
-    *_rows("AdamOS", ADAMOS, build_adamos, GROSNIT),
+    *_rows("AdamOS", ADAMOS, build_adamos, THE_PAPER),
 ]

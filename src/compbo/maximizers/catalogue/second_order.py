@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compbo.maximizers.entry import Entry
+from compbo.maximizers.entry import THE_PAPER, Entry
 from compbo.maximizers.hyperparameters import Hyperparameter, nonnegative
 from compbo.maximizers.lbfgsb import LBFGSB
 
@@ -12,9 +12,8 @@ HYPERPARAMETERS = {
     "gtol": nonnegative(1e-5, "projected gradient at which a restart has converged"),
 }
 BYRD = "Byrd, Lu, Nocedal and Zhu, SIAM Journal on Scientific Computing 16, 1995"
-GROSNIT = "Grosnit et al., Journal of Machine Learning Research 22, 2021"
 
 ENTRIES = [
     Entry("L-BFGS-B", "ERM", HYPERPARAMETERS, LBFGSB, BYRD),
-    Entry("CL-BFGS-B", "Comp", HYPERPARAMETERS, LBFGSB, GROSNIT),
+    Entry("CL-BFGS-B", "Comp", HYPERPARAMETERS, LBFGSB, THE_PAPER),
 ]
