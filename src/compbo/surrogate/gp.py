@@ -156,7 +156,7 @@ class NegativeLogPosterior:
 
     def __init__(self, x: Tensor, y: Tensor, kernel: Kernel, priors: PriorSet, noise: float | None) -> None:
         """x (n, d), y (n,) standardised; noise fixed, or None to learn it."""
-        self.x = x
+        self.x = input_scale(kernel, torch.ones_like(x[0]))(x)  # at lengthscales of 1
         self.y = y
         self.kernel = kernel
         self.priors = priors
@@ -225,7 +225,7 @@ class NegativeLogPosterior:
         self.evaluations += 1
         hyperparameters = self.unpack(theta)
         lengthscale, outputscale, noise = hyperparameters
-        inputs = input_scale(self.kernel, lengthscale)(self.x)
+        inputs = self.x / lengthscale
         k = self.kernel.evaluate(left_factor(inputs) @ right_factor(inputs).mT)
         covariance = outputscale * k.value
         covariance.diagonal().add_(noise)
