@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import pickle
 import re
 from dataclasses import replace
@@ -185,6 +186,13 @@ def test_a_value_works_without_registering():
         maximizer.hyperparameters["lr"] = 1.0
     with pytest.raises(ValueError, match=r"^Own: lr must be in \(0, inf\), got -1\.$"):
         make_maximizer(own_entry(), lr=-1)
+
+
+def test_the_examples_of_the_docstrings_are_true():
+    from compbo.maximizers import catalogue as module
+
+    result = doctest.testmod(module)
+    assert (result.failed, result.attempted > 0) == (0, True)
 
 
 def test_a_maximizer_with_other_hyperparameters_is_another_value():

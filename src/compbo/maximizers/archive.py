@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from compbo.maximizers.climb import Maximisation
-    from compbo.maximizers.restarts import Restarts
+    from compbo.maximizers.restarts import RestartBatch
 
 
 class Archive:
     """Evaluates batches on one fixed draw and keeps the best; the rows of the restarts are ranks, not trajectories."""
 
-    def __init__(self, task: Maximisation, restarts: Restarts) -> None:
+    def __init__(self, task: Maximisation, restarts: RestartBatch) -> None:
         """Start the oracle and evaluate the start points."""
         self._oracle, self._restarts = task.oracle, restarts
         task.oracle.start(task.generator)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from compbo.maximizers.climb import Maximisation
     from compbo.maximizers.memory import Memory
-    from compbo.maximizers.restarts import Restarts
+    from compbo.maximizers.restarts import RestartBatch
     from compbo.maximizers.rules.base import Rule
     from compbo.maximizers.trackers import Tracker
     from compbo.types import Oracle
@@ -59,7 +59,7 @@ class Ascent:
         """First order; a new draw at every step."""
         return Traits(1, self.rule.name, self.tracker.name, self.tracker.remembers, one_draw=False)
 
-    def __call__(self, task: Maximisation, restarts: Restarts) -> Status:
+    def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status:
         """`budget.steps` steps. Values are those of the step's own minibatch."""
         oracle, last = task.oracle, task.budget.steps
         oracle.start(task.generator)
@@ -81,7 +81,7 @@ class Ascent:
         return Status.DONE
 
 
-def _begin(oracle: Oracle, tracker: Tracker, restarts: Restarts) -> tuple[State, Memory]:
+def _begin(oracle: Oracle, tracker: Tracker, restarts: RestartBatch) -> tuple[State, Memory]:
     """Evaluate x_0; zeta_0 = E[g](x_0)."""
     x, draw = restarts.x, oracle.draw()
     inner = oracle.inner(x, draw, gradient_rows=len(x))
@@ -91,7 +91,7 @@ def _begin(oracle: Oracle, tracker: Tracker, restarts: Restarts) -> tuple[State,
     return State(inner.pullback, memory.read(draw), memory.mean_utility()), memory
 
 
-def _follow(oracle: Oracle, tracker: Tracker, memory: Memory, restarts: Restarts, t: int, x: Tensor) -> State:
+def _follow(oracle: Oracle, tracker: Tracker, memory: Memory, restarts: RestartBatch, t: int, x: Tensor) -> State:
     """Evaluate x_{t+1} and the query together on the next draw, and update zeta."""
     rows, draw = len(x), oracle.draw()
     batch = x if tracker.query is None else torch.cat([x, tracker.query(t, restarts.x, x)])

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from compbo.types import Budget, Oracle
 
 
 class OutOfTime(Exception):  # noqa: N818 - a signal, not an error
     """Leaves a climb, and the library it may run in, when the clock has run out."""
+
+
+class OutOfMemory(Exception):  # noqa: N818 - a signal, not an error
+    """Leaves a climb when memory has run out."""
 
 
 class Clock:
@@ -41,8 +48,14 @@ def fits(oracle: Oracle, restarts: int, budget: Budget, tracked: bool = False) -
     return budget.memory is None or oracle.bytes_needed(restarts, tracked) <= budget.memory
 
 
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out (PyTorch's CPU allocator raises a plain RuntimeError)."""
-    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
-        return True
-    return isinstance(error, RuntimeError) and "allocate memory" in str(error)
+@contextmanager
+def memory_watched() -> Iterator[None]:
+    """Turn every way in which memory runs out into OutOfMemory; PyTorch's CPU allocator raises a plain RuntimeError."""
+    try:
+        yield
+    except (MemoryError, torch.OutOfMemoryError) as error:
+        raise OutOfMemory(str(error)) from error
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):
+            raise
+        raise OutOfMemory(str(error)) from error

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import torch
 
-from compbo.maximizers.budget import Clock, OutOfTime, fits, is_out_of_memory
-from compbo.maximizers.restarts import Restarts, values_on_fixed_draw
+from compbo.maximizers.budget import Clock, OutOfMemory, OutOfTime, fits, memory_watched
+from compbo.maximizers.restarts import RestartBatch, values_on_fixed_draw
 from compbo.types import Status
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Climb(Protocol):
         """What it is."""
         ...
 
-    def __call__(self, task: Maximisation, restarts: Restarts) -> Status | Sequence[Status]:
+    def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status | Sequence[Status]:
         """Start the oracle and move the restarts; how they ended, all alike or one by one."""
         ...
 
@@ -72,25 +72,24 @@ def run_within(
     record: also keep the value (T, B) and the point (T, B, q, d) after every step.
     """
     task = Maximisation(oracle, budget, box, generator)
-    restarts = Restarts(box.project(x0), Clock(budget.seconds), record)
+    restarts = RestartBatch(box.project(x0), Clock(budget.seconds), record)
     if not fits(oracle, len(x0), budget, climb.traits.remembers):
         return _start_points(task, restarts)
     ending: Status | Sequence[Status]
     try:
-        ending = climb(task, restarts)
+        with memory_watched():
+            ending = climb(task, restarts)
     except OutOfTime:
         ending = Status.TIME
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
+    except OutOfMemory as error:
         logger.warning("Stopped after %d steps: %s", restarts.info.steps, error)
-        if bool(restarts.info.start_value.isnan().all()):
-            return _start_points(task, restarts)
         ending = Status.MEMORY
+    if ending is Status.MEMORY and bool(restarts.info.start_value.isnan().all()):
+        return _start_points(task, restarts)
     return restarts.trace(ending)
 
 
-def _start_points(task: Maximisation, restarts: Restarts) -> Trace:
+def _start_points(task: Maximisation, restarts: RestartBatch) -> Trace:
     """The trace of a maximisation that does not fit: the start points, with their values if those can be computed."""
     value = _start_values(task, restarts.x)
     restarts.best_value, restarts.info.value, restarts.info.start_value = value, value.clone(), value.clone()
@@ -103,11 +102,10 @@ def _start_values(task: Maximisation, x: Tensor) -> Tensor:
     while rows > 0:
         if fits(task.oracle, rows, task.budget):
             try:
-                task.oracle.start(task.generator)
-                return torch.cat([values_on_fixed_draw(task.oracle, part)[0] for part in torch.split(x, rows)])
-            except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error):
-                    raise
+                with memory_watched():
+                    task.oracle.start(task.generator)
+                    return torch.cat([values_on_fixed_draw(task.oracle, part)[0] for part in torch.split(x, rows)])
+            except OutOfMemory as error:
                 logger.warning("%d start points at a time do not fit: %s", rows, error)
         rows //= 2
     return x.new_full((len(x),), torch.nan)

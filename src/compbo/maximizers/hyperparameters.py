@@ -110,7 +110,7 @@ def share(
 
 
 def switch(default: bool, about: str) -> Hyperparameter:
-    """True or False, tuned as such."""
+    """True or False; both are tried when it is tuned."""
     return Hyperparameter(default, about, tuned=True)
 
 

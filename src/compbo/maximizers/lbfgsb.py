@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from compbo.maximizers.climb import Maximisation
-    from compbo.maximizers.restarts import Restarts
+    from compbo.maximizers.restarts import RestartBatch
     from compbo.types import Box, Oracle
 
 
@@ -40,7 +40,7 @@ class LBFGSB:
     gtol: float = 1e-5
     traits: ClassVar[Traits] = Traits(order=2, rule="L-BFGS-B")
 
-    def __call__(self, task: Maximisation, restarts: Restarts) -> list[Status]:
+    def __call__(self, task: Maximisation, restarts: RestartBatch) -> list[Status]:
         """budget.steps bounds the iterations; a line search may take several evaluations in one of them."""
         from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
 
@@ -72,7 +72,7 @@ def _bounds(box: Box, q: int) -> list[tuple[float, float]]:
 class _Watched:
     """The oracle as SciPy wants it; what the restarts do on the way is noted."""
 
-    def __init__(self, oracle: Oracle, restarts: Restarts) -> None:
+    def __init__(self, oracle: Oracle, restarts: RestartBatch) -> None:
         self._oracle, self._restarts = oracle, restarts
         self._started = False
         self._asked = restarts.x.clone()  # the point at which every restart was evaluated last

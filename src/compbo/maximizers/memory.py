@@ -50,40 +50,12 @@ def start_memory(tracker: Tracker, oracle: Oracle, x: Tensor, draw: Draw, v: Ten
     return PoolMemory(oracle.inner(x, oracle.expectation_draw(), gradient_rows=0).v, oracle)
 
 
-class NoMemory:
-    """zeta is g at the current point and draw."""
-
-    def __init__(self, v: Tensor) -> None:
-        """v: g at x_0, (B, q, K)."""
-        self._v = v
-
-    @property
-    def pool_size(self) -> int:
-        """K."""
-        return self._v.shape[-1]
-
-    def read(self, draw: Draw) -> Tensor:
-        """g at the last point."""
-        del draw
-        return self._v
-
-    def mean_utility(self) -> Tensor | None:
-        """Never needed: the columns given to the outer function are all there are."""
-        return None
-
-    def update(self, blend: Blend, draw: Draw, v: Tensor, v_query: Tensor) -> Tensor:
-        """Forget everything but v."""
-        del blend, draw, v_query
-        self._v = v
-        return v
-
-
-class FreshMemory:
-    """zeta of K columns that are all drawn anew at every step (M = K), (B, q, K)."""
+class _DrawnColumns:
+    """zeta of the K columns of the last draw (M = K), (B, q, K)."""
 
     def __init__(self, v: Tensor) -> None:
         """v: zeta_0 = v at x_0, (B, q, K)."""
-        self._zeta = v.clone()
+        self._zeta = v
 
     @property
     def pool_size(self) -> int:
@@ -95,9 +67,26 @@ class FreshMemory:
         del draw
         return self._zeta
 
-    def mean_utility(self) -> Tensor | None:
+    def mean_utility(self) -> None:
         """Never needed: the columns given to the outer function are all there are."""
-        return None
+
+
+class NoMemory(_DrawnColumns):
+    """zeta is g at the current point and draw."""
+
+    def update(self, blend: Blend, draw: Draw, v: Tensor, v_query: Tensor) -> Tensor:
+        """Forget all but v."""
+        del blend, draw, v_query
+        self._zeta = v
+        return v
+
+
+class FreshMemory(_DrawnColumns):
+    """zeta of K columns that are all drawn anew at every step."""
+
+    def __init__(self, v: Tensor) -> None:
+        """v: zeta_0 = v at x_0, (B, q, K); it stays as it is."""
+        super().__init__(v.clone())
 
     def update(self, blend: Blend, draw: Draw, v: Tensor, v_query: Tensor) -> Tensor:
         """One step of the recurrence; zeta."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from compbo.maximizers.climb import Maximisation
-    from compbo.maximizers.restarts import Restarts
+    from compbo.maximizers.restarts import RestartBatch
     from compbo.types import Box
 
 SEPARABLE_ABOVE = 200  # dimensions q d from which CMA-ES adapts the diagonal of its covariance only
@@ -45,14 +45,14 @@ class CMAES:
     sigma: float = 0.03
     traits: ClassVar[Traits] = Traits(order=0, rule="CMA-ES")
 
-    def __call__(self, task: Maximisation, restarts: Restarts) -> Status:
+    def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status:
         """Generations until the budget is spent or pycma stops."""
         numbers = np.random.default_rng(next_seed(task.generator))
         with single_threaded_blas(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="elements of z2")  # a long evolution path in many dimensions
             return self._evolve(task, restarts, numbers)
 
-    def _evolve(self, task: Maximisation, restarts: Restarts, numbers: np.random.Generator) -> Status:
+    def _evolve(self, task: Maximisation, restarts: RestartBatch, numbers: np.random.Generator) -> Status:
         archive, steps = Archive(task, restarts), task.budget.steps
         if bool(restarts.failed.all()):
             return Status.FAILED
@@ -107,7 +107,7 @@ class DifferentialEvolution:
     p_mutation: float = 0.5
     traits: ClassVar[Traits] = Traits(order=0, rule="DE")
 
-    def __call__(self, task: Maximisation, restarts: Restarts) -> Status:
+    def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status:
         """Generations until the budget is spent or SciPy stops."""
         numbers, steps = np.random.default_rng(next_seed(task.generator)), task.budget.steps
         with single_threaded_blas():

@@ -13,16 +13,16 @@ from compbo.types import Status
 
 if TYPE_CHECKING:
     from compbo.maximizers.climb import Maximisation
-    from compbo.maximizers.restarts import Restarts
+    from compbo.maximizers.restarts import RestartBatch
 
 
 @dataclass(frozen=True)
-class RandomSearch:
+class RandomBatches:
     """Evaluates B T uniform batches besides the start points; the rows are the B best of all."""
 
     traits: ClassVar[Traits] = Traits(order=0, rule="random")
 
-    def __call__(self, task: Maximisation, restarts: Restarts) -> Status:
+    def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status:
         """One uniform batch per restart and step."""
         archive, start, box = Archive(task, restarts), restarts.x, task.box
         for _ in range(task.budget.steps):

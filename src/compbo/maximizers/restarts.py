@@ -35,7 +35,7 @@ class Info:
     points: list[Tensor] = field(default_factory=list)
 
 
-class Restarts:
+class RestartBatch:
     """B restarts on their way: what the next step needs of the past, and beside it what the trace will say.
 
     x (B, q, d): where they stand. best, best_value: the best point of each so far. failed (B,): which cannot go on.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Rows of the cross-covariance handled at once: about what a second-level cache holds.
 CHUNK_ELEMENTS = 400_000
 TRIANGULAR_BLOCK = 96  # columns handled at once in a product with a triangular matrix
-SKIP_ZEROS_FROM = 2 * TRIANGULAR_BLOCK  # observations from which such a product is done by blocks
+SKIP_ZEROS_FROM = 2 * TRIANGULAR_BLOCK  # observations from which that product is done by blocks
 
 
 def batches_per_chunk(q: int, n: int) -> int:

@@ -27,7 +27,7 @@ NEAREST = 16  # levels of an axis that an exchange tries
 SAME_POINT = 1e-9  # points that are no further apart, in units of the bounds
 
 
-class Axis(NamedTuple):
+class DiscreteAxis(NamedTuple):
     """A discrete parameter: the columns of x it takes (one, or a one-hot block) and the rows (m, k) they may hold.
 
     The levels of a single column ascend.
@@ -57,7 +57,7 @@ def best_batch(
     *,
     raw_batches: int,
     restarts: int,
-    axes: Sequence[Axis] = (),
+    axes: Sequence[DiscreteAxis] = (),
     fixed_features: Mapping[int, float] | None = None,
     known: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -98,7 +98,7 @@ def _repeats(x: Tensor, known: Tensor, scale: Tensor) -> Tensor:
     return (distances < SAME_POINT).flatten(1).any(1).cpu()
 
 
-def snap_to(axes: Sequence[Axis]) -> Callable[[Tensor], Tensor]:
+def snap_to(axes: Sequence[DiscreteAxis]) -> Callable[[Tensor], Tensor]:
     """x -> the same with every axis at its nearest level."""
 
     def snap(x: Tensor) -> Tensor:
@@ -111,7 +111,7 @@ def snap_to(axes: Sequence[Axis]) -> Callable[[Tensor], Tensor]:
 
 
 def exchange(
-    evaluate: Callable[[Tensor], Tensor], batch: Tensor, value: Tensor, axes: Sequence[Axis]
+    evaluate: Callable[[Tensor], Tensor], batch: Tensor, value: Tensor, axes: Sequence[DiscreteAxis]
 ) -> tuple[Tensor, Tensor]:
     """Every axis of every point once: its best level with all others as they are.
 

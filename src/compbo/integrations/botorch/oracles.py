@@ -142,7 +142,7 @@ class UtilityOracle(Sampled):
         """The pool, zeta on it and the columns of a step, with what autograd keeps of them."""
         rows, k, m = self._shape.numel(), self.samples.minibatch, self.pool_size
         pool = m if self.samples.form in ("FSM", "Comp") else 0
-        zeta = 3 * m if tracked else 0  # while zeta_0 is made, so many arrays of its size exist
+        zeta = 3 * m if tracked else 0  # while zeta_0 is made, three arrays of its size exist
         return 8 * (self.samples.width * pool + restarts * rows * (zeta + 12 * k))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compbo.maximizers.entry import Entry
 from compbo.maximizers.hyperparameters import Hyperparameter, share
 from compbo.maximizers.population import CMAES, DifferentialEvolution
-from compbo.maximizers.random_search import RandomSearch
+from compbo.maximizers.random_search import RandomBatches
 
 HANSEN = "Hansen, The CMA evolution strategy: a tutorial, 2016"
 STORN = "Storn and Price, Journal of Global Optimization 11, 1997"
@@ -17,7 +17,7 @@ DE = {
 }
 
 ENTRIES = [
-    Entry("RS", "ERM", {}, RandomSearch, "Bergstra and Bengio, JMLR 13, 2012"),
+    Entry("RS", "ERM", {}, RandomBatches, "Bergstra and Bengio, JMLR 13, 2012"),
     Entry("CMA-ES", "ERM", CMA_ES, CMAES, HANSEN),
     Entry("DE", "ERM", DE, DifferentialEvolution, STORN),
     Entry("CMA-ES-Comp", "Comp", CMA_ES, CMAES, HANSEN),
