@@ -233,7 +233,7 @@ def test_a_maximizer_may_be_a_value() -> None:
     own = make_maximizer(replace(value.entry, name="Own"), lr=0.05)
     ends = [gen_candidates(maximizer, steps=3)(starts(), qlogei(), **LIMITS)[0] for maximizer in (own, value)]
     assert torch.equal(*ends)
-    with pytest.raises(ValueError, match="must be a compbo.Maximizer, got 'RS'; gen_candidates takes names"):
+    with pytest.raises(ValueError, match=r"must be a compbo\.Maximizer, got 'RS'; gen_candidates takes names"):
         CandidateGenerator("RS")  # type: ignore[arg-type]
 
 
