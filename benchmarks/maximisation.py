@@ -49,7 +49,7 @@ def ours(w: Work, maximizer: str, reached: list[Tensor]) -> Callable[[], None]:
     return call
 
 
-def theirs(w: Work, kind: str, reached: list[Tensor]) -> Callable[[], None]:
+def theirs(w: Work, method: str, reached: list[Tensor]) -> Callable[[], None]:
     from botorch.generation.gen import gen_candidates_scipy, gen_candidates_torch
     from botorch.optim import optimize_acqf
 
@@ -59,8 +59,8 @@ def theirs(w: Work, kind: str, reached: list[Tensor]) -> Callable[[], None]:
         "stopping_criterion_options": {"maxiter": T, "rel_tol": 0.0},
         "init_batch_limit": 64,
     }
-    options = torch_options if kind == "Adam" else {"maxiter": T, "init_batch_limit": 64}
-    generate = gen_candidates_torch if kind == "Adam" else gen_candidates_scipy
+    options = torch_options if method == "Adam" else {"maxiter": T, "init_batch_limit": 64}
+    generate = gen_candidates_torch if method == "Adam" else gen_candidates_scipy
 
     def call() -> None:
         function = botorch_acquisition(w, seed=len(reached))
@@ -92,8 +92,8 @@ def run(works: list[Work], repeats: int = 3) -> list[Row]:
     for w in works:
         reached: dict[str, list[Tensor]] = {}
         calls: dict[str, Callable[[], None]] = {}
-        for kind in ("Adam", "L-BFGS-B"):
-            calls["BoTorch " + kind] = theirs(w, kind, reached.setdefault("BoTorch " + kind, []))
+        for method in ("Adam", "L-BFGS-B"):
+            calls["BoTorch " + method] = theirs(w, method, reached.setdefault("BoTorch " + method, []))
         for maximizer in MAXIMIZERS:
             calls[maximizer] = ours(w, maximizer, reached.setdefault(maximizer, []))
         timings = dict(zip(calls, alternate(*calls.values(), repeats=repeats, warmup=1), strict=True))

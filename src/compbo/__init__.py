@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from compbo.bo.verdict import Verdict
     from compbo.errors import OptionError
     from compbo.evaluation import Evaluation
-    from compbo.maximizers import CATALOGUE
+    from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer, register
     from compbo.run.api import maximize, minimize
     from compbo.run.result import Result, RunError, RunInterrupted, TooManyFailuresError
     from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
@@ -40,7 +40,7 @@ _HOMES = {
     "compbo.bo.verdict": ("Verdict",),
     "compbo.errors": ("OptionError",),
     "compbo.evaluation": ("Evaluation",),
-    "compbo.maximizers": ("CATALOGUE",),
+    "compbo.maximizers": ("CATALOGUE", "Maximizer", "make_maximizer", "register"),
     "compbo.run.api": ("maximize", "minimize"),
     "compbo.run.result": ("Result", "RunError", "RunInterrupted", "TooManyFailuresError"),
     "compbo.space": ("Bool", "Categorical", "Constant", "Float", "Int", "Ordinal", "Space"),
@@ -62,6 +62,7 @@ __all__ = [
     "Float",
     "Int",
     "LogEI",
+    "Maximizer",
     "Optimizer",
     "OptionError",
     "Ordinal",
@@ -74,8 +75,10 @@ __all__ = [
     "Telemetry",
     "TooManyFailuresError",
     "Verdict",
+    "make_maximizer",
     "maximize",
     "minimize",
+    "register",
 ]
 
 

@@ -159,7 +159,7 @@ def make_samples(form: str, width: int, *, minibatch: int = DEFAULT_K, steps: in
 
 
 class Sampled:
-    """The half of an objective that draws (see `compbo.types.Objective`); the other half evaluates."""
+    """The half of an oracle that draws (see `compbo.types.Oracle`); the other half evaluates."""
 
     def __init__(self, samples: Samples) -> None:
         """samples: where z comes from."""

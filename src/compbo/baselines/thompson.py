@@ -102,8 +102,7 @@ def best_of_joint_samples(gp: GP, candidates: Tensor, count: int, generator: Gen
     if bool(batch.failed.any()):
         raise ArithmeticError("Thompson sampling: the posterior covariance of the candidates has no Cholesky factor.")
     z = torch.randn(len(candidates), count, dtype=DTYPE, generator=generator)
-    mean, deviation = reparameterise(batch, z)
-    samples = (mean + deviation)[0].mT
+    samples = reparameterise(batch, z).values[0].mT
     chosen: list[int] = []
     for sample in samples:
         if len(chosen) < len(candidates):

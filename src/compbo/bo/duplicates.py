@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import FreshSamples
 from compbo.bo.history import point_key
 from compbo.bo.starts import around
@@ -80,7 +80,7 @@ def _substitute(
     if problem.pending is not None:
         beside = torch.cat([problem.pending, beside])
     posterior = with_pending(problem.posterior, beside)
-    oracle = Oracle(problem.acquisition, posterior, FreshSamples(1 + posterior.extra_points), problem.best)
+    oracle = AcquisitionOracle(problem.acquisition, posterior, FreshSamples(1 + posterior.extra_points), problem.best)
     oracle.start(generator)
     values = oracle.value(space.to_unit(candidates).unsqueeze(1), oracle.draw())
     return candidates[int(values.nan_to_num(-math.inf).argmax())]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import DEFAULT_K, make_samples, sobol_normals
 from compbo.bo.starts import boltzmann, raw_batches
 from compbo.bo.telemetry import Telemetry
@@ -82,8 +82,8 @@ def propose(
     posterior = with_pending(problem.posterior, problem.pending)
     width = q + posterior.extra_points
     common = Draw(sobol_normals(width, COMMON_SAMPLE, generator))
-    samples = make_samples(maximizer.entry.form, width, minibatch=minibatch, steps=budget.steps)
-    oracle = Oracle(problem.acquisition, posterior, samples, problem.best)
+    samples = make_samples(maximizer.form, width, minibatch=minibatch, steps=budget.steps)
+    oracle = AcquisitionOracle(problem.acquisition, posterior, samples, problem.best)
     with threads_for(starts.restarts * width * posterior.flops_per_row()):
         raw = raw_batches(q, box, problem.incumbents, starts, generator)
         raw_values = oracle.value(raw, Draw(common.z[:, :minibatch]))
@@ -112,7 +112,7 @@ def remaining(budget: Budget, spent: float) -> Budget:
     return budget if budget.seconds is None else replace(budget, seconds=max(budget.seconds - spent, LEAST_SECONDS))
 
 
-def _choose(oracle: Oracle, trace: Trace, x0: Tensor, common: Draw) -> Chosen:
+def _choose(oracle: AcquisitionOracle, trace: Trace, x0: Tensor, common: Draw) -> Chosen:
     """The best of start, final and best points on the common sample."""
     b = len(x0)
     points = torch.cat([x0, trace.final, trace.best])
@@ -129,7 +129,7 @@ def _choose(oracle: Oracle, trace: Trace, x0: Tensor, common: Draw) -> Chosen:
     )
 
 
-def _telemetry(oracle: Oracle, trace: Trace, chosen: Chosen, common: Draw, box: Box) -> Telemetry:
+def _telemetry(oracle: AcquisitionOracle, trace: Trace, chosen: Chosen, common: Draw, box: Box) -> Telemetry:
     verdict, reason = judge(oracle, trace, chosen, common, box)
     reached = chosen.end[torch.isfinite(chosen.end)]
     return Telemetry(
@@ -149,8 +149,10 @@ def _telemetry(oracle: Oracle, trace: Trace, chosen: Chosen, common: Draw, box: 
     )
 
 
-def _standard_error(oracle: Oracle, batch: Tensor, common: Draw) -> float:
+def _standard_error(oracle: AcquisitionOracle, batch: Tensor, common: Draw) -> float:
     """Monte-Carlo standard error of the acquisition value of a batch."""
-    columns = oracle.column(oracle.inner(batch.unsqueeze(0), common, gradient_rows=0).v)
+    columns = oracle.utility(oracle.inner(batch.unsqueeze(0), common, gradient_rows=0).v)
     error = float(columns.std()) / math.sqrt(COMMON_SAMPLE)
-    return error / max(float(columns.mean()), 1e-200) if oracle.needs_level else error  # the logarithm's: delta method
+    return (
+        error / max(float(columns.mean()), 1e-200) if not oracle.linear_outer else error
+    )  # the logarithm's: delta method

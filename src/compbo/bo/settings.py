@@ -65,7 +65,7 @@ class Settings:
         object.__setattr__(self, "acquisition", get_acquisition(self.acquisition))
         maximizer = as_maximizer(self.maximizer, self.hyperparameters)
         object.__setattr__(self, "maximizer", maximizer)
-        object.__setattr__(self, "hyperparameters", dict(maximizer.settings))
+        object.__setattr__(self, "hyperparameters", dict(maximizer.hyperparameters))
         get_kernel(self.kernel)
         get_priors(self.priors, 1)
         for name, least in (("batch_size", 1), ("minibatch", 1), ("initial_points", 1), ("seed", 0)):
@@ -132,7 +132,7 @@ def as_maximizer(name: str | Maximizer, hyperparameters: Mapping[str, Any] = Map
         )
     given = {str(key): value for key, value in hyperparameters.items()}
     if isinstance(name, Maximizer):
-        if given and given != dict(name.settings):
+        if given and given != dict(name.hyperparameters):
             raise OptionError(
                 "hyperparameters",
                 "{option}: this {name} has its own; leave them out, or give its name.",

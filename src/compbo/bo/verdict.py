@@ -14,7 +14,7 @@ from compbo.words import counted
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from compbo.acquisition.oracle import Oracle
+    from compbo.acquisition.oracle import AcquisitionOracle
     from compbo.types import Box, Draw, Trace
 
 PROBE_STEPS = (1e-3, 1e-2)  # lengths of the steps that look whether the climb was over
@@ -41,7 +41,7 @@ class Chosen(NamedTuple):
     end: Tensor  # (B,) the best of each restart
 
 
-def judge(oracle: Oracle, trace: Trace, chosen: Chosen, common: Draw, box: Box) -> tuple[Verdict, str]:
+def judge(oracle: AcquisitionOracle, trace: Trace, chosen: Chosen, common: Draw, box: Box) -> tuple[Verdict, str]:
     """The verdict and its reason, from the restarts' statuses and probe steps along the gradient at the chosen batch.
 
     Args:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from compbo.acquisition.integrands import Acquisition
     from compbo.bo.starts import StartPolicy
+    from compbo.maximizers import Maximizer
     from compbo.types import Budget
 
 
@@ -16,7 +17,7 @@ class SuggestionOptions(TypedDict, total=False):
     """The fields of `Settings` that `minimize` and `maximize` pass on as they are; a test keeps the two equal."""
 
     acquisition: str | Acquisition
-    maximizer: str
+    maximizer: str | Maximizer
     hyperparameters: Mapping[str, Any]
     kernel: str
     priors: str

@@ -85,7 +85,7 @@ def maximizer_method(maximizer: str, acquisition: str, hyperparameters: Mapping[
     """
     settings = acquisition_to_dict(get_acquisition(acquisition))
     name = str(settings.pop("name"))
-    numbers = get_entry(maximizer).settings(**(hyperparameters or {}))
+    numbers = get_entry(maximizer).settled(**(hyperparameters or {}))
     return MethodSpec("maximizer", name, sorted_pairs(settings), maximizer, sorted_pairs(numbers))
 
 
@@ -185,7 +185,7 @@ class Cell:
 
     def with_hyperparameters(self, hyperparameters: Mapping[str, Any]) -> Cell:
         """The same experiment with other hyperparameters of its maximizer; those not named stay as they are."""
-        numbers = get_entry(self.method.maximizer).settings(**{**dict(self.method.hyperparameters), **hyperparameters})
+        numbers = get_entry(self.method.maximizer).settled(**{**dict(self.method.hyperparameters), **hyperparameters})
         return replace(self, method=replace(self.method, hyperparameters=sorted_pairs(numbers)))
 
 

@@ -15,8 +15,8 @@ from ax.generators.utils import mk_discrete_choices
 from compbo.errors import OptionError
 from compbo.inputs import whole_number
 from compbo.integrations.ax.batches import BegunBatches
-from compbo.integrations.botorch import CandidateGenerator
-from compbo.integrations.botorch.joint import Axis, best_batch
+from compbo.integrations.botorch.generate import CandidateGenerator, chosen_maximizer
+from compbo.integrations.botorch.joint import DiscreteAxis, best_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,7 +74,8 @@ class Options:
     @property
     def generator(self) -> CandidateGenerator:
         """The maximizer as BoTorch's `gen_candidates`."""
-        return CandidateGenerator(self.maximizer, dict(self.hyperparameters), self.steps, self.minibatch, self.seed)
+        maximizer = chosen_maximizer(self.maximizer, self.hyperparameters)
+        return CandidateGenerator(maximizer, self.steps, self.minibatch, self.seed)
 
 
 class CompBOAcquisition(Acquisition):  # type: ignore[misc]
@@ -139,7 +140,7 @@ class CompBOAcquisition(Acquisition):  # type: ignore[misc]
         self,
         n: int,
         bounds: Tensor,
-        axes: list[Axis],
+        axes: list[DiscreteAxis],
         fixed_features: dict[int, float] | None,
         rounding_func: Callable[[Tensor], Tensor] | None,
         options: Options,
@@ -185,9 +186,9 @@ class CompBOAcquisition(Acquisition):  # type: ignore[misc]
         return None
 
 
-def _discrete_axes(digest: Any) -> list[Axis]:
+def _discrete_axes(digest: Any) -> list[DiscreteAxis]:
     """The discrete parameters: those with choices, and the one-hot blocks, which Ax passes as continuous features."""
-    axes = [Axis((i,), torch.tensor(sorted(values))[:, None]) for i, values in digest.discrete_choices.items()]
+    axes = [DiscreteAxis((i,), torch.tensor(sorted(values))[:, None]) for i, values in digest.discrete_choices.items()]
     blocks: dict[str, list[int]] = {}
     for i, name in enumerate(digest.feature_names):
         parameter, infix, _ = name.rpartition(OH_PARAM_INFIX)
@@ -195,5 +196,7 @@ def _discrete_axes(digest: Any) -> list[Axis]:
             blocks.setdefault(parameter, []).append(i)
     for columns in blocks.values():
         one_column = len(columns) == 1  # two choices
-        axes.append(Axis(tuple(columns), torch.tensor([[0.0], [1.0]]) if one_column else torch.eye(len(columns))))
+        axes.append(
+            DiscreteAxis(tuple(columns), torch.tensor([[0.0], [1.0]]) if one_column else torch.eye(len(columns)))
+        )
     return axes

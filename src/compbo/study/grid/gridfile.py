@@ -143,5 +143,5 @@ def _hyperparameters(table: dict[str, Any]) -> dict[str, dict[str, Any]]:
     for optimiser, values in table.items():
         if optimiser not in CATALOGUE:
             raise ValueError(f"hyperparameters: no optimiser {optimiser!r}; {meant_or_known(optimiser, CATALOGUE)}")
-        get_entry(optimiser).settings(**_table(f"hyperparameters.{optimiser}", values))
+        get_entry(optimiser).settled(**_table(f"hyperparameters.{optimiser}", values))
     return table

@@ -50,7 +50,7 @@ def outside_markdown() -> str:
     for entry in CATALOGUE.values():
         for name, hyperparameter in entry.hyperparameters.items():
             default, tuned = hyperparameter.default, hyperparameter.tuned
-            if tuned is not None and default and not tuned[0] <= default <= tuned[1]:
+            if isinstance(tuned, tuple) and default and not tuned[0] <= default <= tuned[1]:
                 domain = f"{tuned[0]:g} to {tuned[1]:g}, {tuned[2]}"
                 found.setdefault((name, _short(default), domain), []).append(entry.name)
     lines = ["| maximizers | hyperparameter | default | tuned in |", "|---|---|---|---|"]

@@ -1,11 +1,11 @@
-"""BoTorch's acquisition functions as objectives of compbo's maximizers.
+"""BoTorch's acquisition functions as oracles of compbo's maximizers.
 
 A sample-reducing Monte-Carlo acquisition function computes S(Q(v)): v its utility for every sample and point, Q the
 reduction over the q points, S the one over samples. That is f(E[g(x)]) with g = v and f = S o Q, whatever the
 acquisition: nothing here knows one of them by name.
 
 If v is in log space (qLogEI and its kin: Q a smooth maximum of logarithms, S = logmeanexp), an average of v is not an
-expectation of anything useful. A tracked objective then works on w = exp(v - s), s the restart's level at the start:
+expectation of anything useful. A tracked oracle then works on w = exp(v - s), s the restart's largest v at the start:
 zeta estimates the expected utility itself and f(w) = s + log mean_k exp(Q(log w)) is a non-linear function of it.
 """
 
@@ -33,8 +33,8 @@ LARGEST_EXPONENT = 600.0  # of w: what grows beyond exp(600) times its start has
 TINY = 1e-290  # below it w counts as 0
 
 
-class UtilityObjective(Sampled):
-    """draw / inner / outer of any `SampleReducingMCAcquisitionFunction`: see `compbo.types.Objective`.
+class UtilityOracle(Sampled):
+    """draw / inner / outer of any `SampleReducingMCAcquisitionFunction`: see `compbo.types.Oracle`.
 
     tracked: whether the maximizer averages v over steps, so that it must be on the scale of the utility.
     """
@@ -45,17 +45,17 @@ class UtilityObjective(Sampled):
         self._dims = len(acqf.sample_shape)
         probe = ProbeSampler(self._dims)
         with torch.no_grad():
-            start = self._utility(with_base_samples(acqf, probe), x0)
+            start = self._samples_of_v(with_base_samples(acqf, probe), x0)
         self._shape = start.shape[self._dims + 1 :]  # (q,), or (ensemble members, q)
         super().__init__(make_samples(probe.width))
         self._sampler = GivenSampler(self._dims)
         self._twin = with_base_samples(acqf, self._sampler)
         function = getattr(self._sample_reduction, "func", None)
         self.separable = function in (torch.mean, logmeanexp)  # f = link(mean of h)
-        self.needs_level = bool(acqf._log) and tracked and function is logmeanexp
-        if self.needs_level:
-            level = self._arrange(start).amax((1, 2)).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
-            self._level = level[:, None, None]  # s
+        self.linear_outer = not (acqf._log and tracked and function is logmeanexp)
+        if not self.linear_outer:
+            largest = self._arrange(start).amax((1, 2)).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+            self._shift = largest[:, None, None]  # s
 
     # -- g --------------------------------------------------------------------------------------------------------
 
@@ -67,15 +67,15 @@ class UtilityObjective(Sampled):
     def _columns(self, x: Tensor) -> Tensor:
         """v or, where a tracker averages it and it is a logarithm, w = exp(v - s)."""
         shape = (self._shape.numel(), self._sampler.sample_shape[0])
-        v = row_by_row_where_it_fails(lambda rows: self._arrange(self._utility(self._twin, rows)), x, shape)
-        if not self.needs_level:
+        v = row_by_row_where_it_fails(lambda rows: self._arrange(self._samples_of_v(self._twin, rows)), x, shape)
+        if self.linear_outer:
             return v
         # A step evaluates the restarts and, after them, their query points.
-        level = self._level.repeat(len(v) // len(self._level), 1, 1)
-        return (v - level).clamp_max(LARGEST_EXPONENT).exp()
+        shift = self._shift.repeat(len(v) // len(self._shift), 1, 1)
+        return (v - shift).clamp_max(LARGEST_EXPONENT).exp()
 
-    def _utility(self, twin: Any, x: Tensor) -> Tensor:
-        """Sample_shape x B x ... x q: what enters the q-reduction, pending points and constraints included."""
+    def _samples_of_v(self, twin: Any, x: Tensor) -> Tensor:
+        """v, sample_shape x B x ... x q: what enters the q-reduction, pending points and constraints included."""
         seen: list[Tensor] = []
 
         def record(v: Tensor) -> Tensor:
@@ -103,24 +103,24 @@ class UtilityObjective(Sampled):
 
     # -- f --------------------------------------------------------------------------------------------------------
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """h: the utility of every column, averaged over the members of an ensemble."""
-        reduced = self._reduced_utility(v) if self.needs_level else self._q_reduction(self._restore(v))
+        reduced = self._q_reduction(self._restore(v)) if self.linear_outer else self._reduced_utility(v)
         return reduced.reshape(v.shape[-1], len(v), -1).mean(-1).mT
 
     def _reduced_utility(self, w: Tensor) -> Tensor:
-        """exp(Q(log w)), relative to the level s."""
+        """exp(Q(log w)): the utility in units of exp(s)."""
         reduced: Tensor = self._q_reduction(self._restore(w.clamp_min(TINY).log()))
         return reduced.exp()
 
     def outer(self, v: Tensor) -> Tensor:
         """S(Q(v)): the acquisition value on the columns given."""
-        if self.needs_level:
-            v = v.clamp_min(TINY).log() + self._level
+        if not self.linear_outer:
+            v = v.clamp_min(TINY).log() + self._shift
         value: Tensor = self._sample_reduction(self._q_reduction(self._restore(v)))
         return value
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
         """(M/K) grad f at the columns given.
 
         In log space grad f = grad h / mean h. No point's utility can raise the largest of q by more than its own
@@ -129,11 +129,11 @@ class UtilityObjective(Sampled):
         """
         with torch.enable_grad():
             free = zeta.detach().clone().requires_grad_()
-            total = (self._reduced_utility(free) if self.needs_level else self.outer(free)).sum()
+            total = (self.outer(free) if self.linear_outer else self._reduced_utility(free)).sum()
         (gradient,) = torch.autograd.grad(total, free)
-        if not self.needs_level:
+        if self.linear_outer:
             return gradient
-        mean = self.column(zeta).mean(-1) if level is None else level
+        mean = self.utility(zeta).mean(-1) if mean_utility is None else mean_utility
         members = self._shape.numel() // self._shape[-1]
         scale = members * zeta.shape[-1] * mean.clamp_min(TINY)
         return gradient.clamp_max(1.0) / scale[:, None, None]
@@ -142,11 +142,11 @@ class UtilityObjective(Sampled):
         """The pool, zeta on it and the columns of a step, with what autograd keeps of them."""
         rows, k, m = self._shape.numel(), self.samples.minibatch, self.pool_size
         pool = m if self.samples.form in ("FSM", "Comp") else 0
-        zeta = 3 * m if tracked else 0  # while zeta_0 is made, so many arrays of its size exist
+        zeta = 3 * m if tracked else 0  # while zeta_0 is made, three arrays of its size exist
         return 8 * (self.samples.width * pool + restarts * rows * (zeta + 12 * k))
 
 
-class PlainObjective:
+class PlainOracle:
     """An acquisition value as it is: one column, one row, no samples.
 
     For analytic, look-ahead and multi-objective acquisition functions, which the maximizers without a tracker can
@@ -154,7 +154,7 @@ class PlainObjective:
     """
 
     pool_size = 1
-    needs_level = False
+    linear_outer = True
 
     def __init__(self, acqf: Any) -> None:
         self._acqf = acqf
@@ -176,7 +176,7 @@ class PlainObjective:
         value: Tensor = self._acqf(x).to(device="cpu", dtype=DTYPE)
         return value[:, None, None]
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """alpha, (B, 1)."""
         return v[:, 0]
 
@@ -184,7 +184,7 @@ class PlainObjective:
         """alpha, (B,)."""
         return v[:, 0, 0]
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear
         """1."""
         return torch.ones_like(zeta)
 
