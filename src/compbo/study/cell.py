@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FORMAT = 1  # of the definition; to be raised when the same cell would mean another computation
 HASH_LENGTH = 32  # hexadecimal digits
 LARGEST = 2**63 - 1  # what a column of whole numbers holds
+FIRST_TUNING_SEED = 10**9  # of cells that only judge hyperparameters; the seeds of a grid are smaller
 
 Scalar = float | int | bool | str
 Pairs = tuple[tuple[str, Scalar], ...]  # sorted: a mapping that can be hashed

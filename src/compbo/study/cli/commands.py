@@ -180,7 +180,7 @@ def tune_hyperparameters(
     ] = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Tune every optimiser's hyperparameters, as the paper does, for `run --tuned`. The same command goes on."""
+    """Tune every optimiser's hyperparameters for `run --tuned`, on seeds that are never reported. The same command goes on."""
     from compbo.study.results import Store
     from compbo.study.tuner.tune import tune_study
 

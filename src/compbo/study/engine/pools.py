@@ -120,7 +120,6 @@ class DaskPool:
 
     def __init__(self, address: str, limits: Limits) -> None:
         distributed = load_optional("distributed", "study")
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # the driver says it in one line
         self._address, self._limits = address, limits
         try:
             self._client = distributed.Client(address, set_as_default=False, name="compbo study")

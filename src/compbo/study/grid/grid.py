@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from compbo.study.cell import Cell, InnerSpec, MethodSpec, SurrogateSpec, maximizer_method
+from compbo.study.cell import FIRST_TUNING_SEED, Cell, InnerSpec, MethodSpec, SurrogateSpec, maximizer_method
 from compbo.study.methods.registry import KINDS
 from compbo.study.tasks import get_task
 
@@ -29,6 +29,12 @@ class Block:
     kernel: str = "matern52"
     priors: str = "paper"
     hyperparameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse the seeds of tuning: what judged a configuration is not reported."""
+        for seed in self.seeds:
+            if seed >= FIRST_TUNING_SEED:
+                raise ValueError(f"Grid: seed {seed} is kept for tuning; the seeds of a grid are below 10^9.")
 
     def cells(self) -> Iterator[Cell]:
         """Every cell, seed after seed: a study that is stopped early has all methods at its first seeds."""

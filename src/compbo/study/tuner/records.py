@@ -36,9 +36,12 @@ def key_of(cell: Cell) -> TuningKey:
 class TuningRecord:
     """A tuning problem as it is written down.
 
-    cell: what is tuned for. judges: the cells that try a configuration; `cell` itself, or other cells if held out.
-    configurations: how many are wanted. history: those that were judged, each with its hyperparameters, the hashes of
-    its cells and its objective (None if it failed).
+    Args:
+        cell: what is tuned for.
+        judges: the cells that try a configuration, none of which is ever reported (`judges.judging_cells`).
+        configurations: how many are wanted.
+        history: those that were judged, each with its hyperparameters, the hashes of its cells and its objective (None
+            if it failed).
     """
 
     cell: Cell
@@ -49,7 +52,7 @@ class TuningRecord:
     @property
     def held_out(self) -> bool:
         """Whether configurations are judged on other tasks."""
-        return self.judges != (self.cell,)
+        return any(judge.task != self.cell.task for judge in self.judges)
 
     @property
     def left(self) -> int:

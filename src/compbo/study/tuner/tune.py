@@ -1,7 +1,8 @@
 """The paper's first phase: Bayesian optimisation of every maximizer's hyperparameters, 33 configurations each.
 
-A problem is a task x acquisition x maximizer of the grid. A configuration is judged by the final regret of the cell
-that runs it: every configuration is a stored cell, and an interrupted tuning goes on where it stopped.
+A problem is a task x acquisition x maximizer of the grid. A configuration is judged by the final regret of a cell with
+a seed that is never reported (`judges.py`): every configuration is a stored cell, and an interrupted tuning goes on
+where it stopped.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compbo.study.engine.driver import drive
 from compbo.study.results import schema
-from compbo.study.tuner.held_out import held_out_cells
+from compbo.study.tuner.judges import judging_cells
 from compbo.study.tuner.problem import TuningProblem
 from compbo.study.tuner.records import TuningKey, TuningRecord, key_of, read_record, save_record
 from compbo.study.tuner.source import TuningSource
@@ -77,7 +78,7 @@ def make_problems(
     for cell in cells:
         if is_tunable(cell):
             found.setdefault(key_of(cell), cell)
-    judges = {key: held_out_cells(cell) if held_out else (cell,) for key, cell in found.items()}
+    judges = {key: judging_cells(cell, held_out=held_out) for key, cell in found.items()}
     records = [TuningRecord(cell, judges[key], configurations) for key, cell in found.items()]
     return [_resumed(record, store, survey) for record in records]
 
@@ -118,4 +119,5 @@ def _entry(problem: TuningProblem) -> dict[str, Any] | None:
         "configurations": len(problem.record.history),
         "held_out": problem.record.held_out,
         "judged_on": sorted({cell.task for cell in problem.record.judges}),
+        "seeds": sorted({cell.seed for cell in problem.record.judges}),
     }
