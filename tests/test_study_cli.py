@@ -53,8 +53,13 @@ def test_list_of_presets_and_of_a_file_with_filters(tmp_path: Path) -> None:
 
 
 def test_the_count_is_compared_with_the_papers() -> None:
-    result = command("list", "--preset", "paper", "--summary", "--dimension", "16", "--dimension", "40")
-    assert "the paper counts 3958" in flat(result.output)
+    exact = command("list", "--preset", "paper-exact", "--summary")
+    assert "all synthetic functions 3100 3100" in flat(exact.stdout)
+    assert "The captions of the paper give the same 4060; its abstract says 3958" in flat(exact.stderr)
+    more = command("list", "--preset", "paper", "--summary")
+    assert "all synthetic functions 3100 3870" in flat(more.stdout)
+    assert "970 are more than the captions of the paper count (paper-exact): 480 finite sums" in flat(more.stderr)
+    assert "in the paper" not in command("list", "--preset", "paper-time", "--summary", "--dimension", "16").output
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,8 @@ def list_cells(
     """Count and name the cells of a grid; without one, list the presets."""
     from compbo.study.cli import display
     from compbo.study.grid import load_grid, preset_names
-    from compbo.study.grid.counts import against_the_paper, count_cells
+    from compbo.study.grid.captions import CAPTIONS, about_captions, count_captions
+    from compbo.study.grid.counts import count_cells
 
     if not (selection.given or selection.filtered or summary):
         presets = {name: load_grid(name).about for name in preset_names()}
@@ -64,8 +65,9 @@ def list_cells(
         typer.echo(display.cells_as_json(cells, summary=summary))
         return
     display.print_counts(count_cells(cells))
-    if selection.preset == "paper":
-        say(against_the_paper(cells))
+    if selection.preset in CAPTIONS and not selection.filtered:
+        display.print_captions(count_captions(selection.preset, cells))
+        say(about_captions(selection.preset, cells))
     if not summary:
         for cell in cells:
             typer.echo(f"{cell.hash}  {cell.name}")

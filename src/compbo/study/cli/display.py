@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from compbo.study.cell import Cell
     from compbo.study.engine.status import StudyStatus
+    from compbo.study.grid.captions import CaptionCount
     from compbo.study.grid.counts import CellCount
     from compbo.study.tuner.status import TuningStatus
 
@@ -40,6 +41,23 @@ def print_counts(counts: Sequence[CellCount]) -> None:
     for count in counts:
         table.add_row(*(str(entry) for entry in count))
     table.add_row("[bold]in all[/]", "", "", "", "", f"[bold]{sum(count.cells for count in counts)}[/]")
+    out.print(table)
+
+
+def print_captions(counts: Sequence[CaptionCount]) -> None:
+    """Print what the captions of the paper count beside what these cells are, as a table.
+
+    Args:
+        counts: a row of the table each.
+    """
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("experiments", "in the paper", "here"):
+        table.add_column(column, justify="left" if column == "experiments" else "right", no_wrap=True)
+    for count in counts:
+        table.add_row(*(str(entry) for entry in count))
+    out.print()
     out.print(table)
 
 
