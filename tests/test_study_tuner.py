@@ -164,7 +164,7 @@ def test_held_out_judges_on_other_tasks_by_the_mean(tmp_path: Path) -> None:
 def test_held_out_tuning_lives_beside_the_other(tmp_path: Path) -> None:
     store = Store(tmp_path)
     tune_study(GRID[:1], store, maker(FakePool()), configurations=2, held_out=True, show=False)
-    with pytest.raises(ValueError, match=r"tuned\.json has nothing for .* run `compbo study tune` with the same grid"):
+    with pytest.raises(ValueError, match=r"tuned\.json has nothing for .* run `compbo study tune` for this grid"):
         apply_tuned(GRID[:1], store)
     (held_out,) = apply_tuned(GRID[:1], store, held_out=True)
     tune_study(GRID[:1], store, maker(FakePool()), configurations=5, show=False)

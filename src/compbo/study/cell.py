@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from compbo.acquisition.integrands import acquisition_from_dict, acquisition_to_dict, get_acquisition
+from compbo.errors import CompboError
 from compbo.inputs import whole_number
 from compbo.maximizers import get_entry
 
@@ -30,8 +31,13 @@ Scalar = float | int | bool | str
 Pairs = tuple[tuple[str, Scalar], ...]  # sorted: a mapping that can be hashed
 
 
-class OtherVersionError(ValueError):
-    """Another version of compbo wrote this, and this one cannot read it: the data are not damaged."""
+class OtherVersionError(CompboError, ValueError):
+    """Another version of compbo wrote this, and this one cannot read it: the data are not damaged.
+
+    Args:
+        template: the message, as for `compbo.errors.CompboError`.
+        values: what the fields of the template stand for.
+    """
 
 
 def sorted_pairs(mapping: Mapping[str, Any]) -> Pairs:
@@ -165,7 +171,9 @@ class Cell:
     def from_dict(cls, data: Mapping[str, Any]) -> Cell:
         """The inverse of `to_dict`."""
         if data.get("format") != FORMAT:
-            raise OtherVersionError(f"Cell: format {data.get('format')!r} is not {FORMAT}, the one of this version.")
+            raise OtherVersionError(
+                "Cell: format {given!r} is not {ours}, the one of this version.", given=data.get("format"), ours=FORMAT
+            )
         method = dict(data["method"])
         for key in ("acquisition_options", "hyperparameters"):
             method[key] = sorted_pairs(method[key])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from compbo.console import INTERRUPTED, App, CommandError, say
+from compbo.errors import OptionError
 from compbo.study.cli.options import (
     AsJson,
     CellOptions,
@@ -88,7 +89,7 @@ def run_cells(
     from compbo.study.tuner.tuned_file import apply_tuned
 
     if held_out and not tuned:
-        raise ValueError("--held-out says which tuning is meant; give --tuned as well.")
+        raise OptionError("held_out", "{option} says which tuning is meant; give {tuned} as well.")
     cells, store = selection.cells(), Store(results)
     if tuned:
         cells = apply_tuned(cells, store, held_out=held_out)
@@ -142,7 +143,7 @@ def _existing(results: Path) -> Store:
     from compbo.study.results import Store
 
     if not (results / "cells").is_dir():
-        raise CommandError(f"{results} is not a results folder; name one with --results.", code=2)
+        raise OptionError("results", "{option:{folder}} is not a results folder; name one.", folder=results)
     return Store(results)
 
 
@@ -161,7 +162,7 @@ def show_status(
 
     store = _existing(results)
     if selection.repeat is not None and not selection.given:
-        raise ValueError("--repeat is about a grid; give --preset or --grid as well.")
+        raise OptionError("repeat", "{option} is about a grid; give {preset} or {grid} as well.")
     cells = selection.cells() if selection.given else None
     study, tuning = study_and_tuning_status(store, cells, selection.keep)
     if as_json:
@@ -182,7 +183,7 @@ def tune_hyperparameters(
     ] = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Tune every optimiser's hyperparameters for `run --tuned`, on seeds that are never reported. The same command goes on."""
+    """Tune every optimiser's hyperparameters for `run --tuned`, with seeds of its own. The same command goes on."""
     from compbo.study.results import Store
     from compbo.study.tuner.tune import tune_study
 

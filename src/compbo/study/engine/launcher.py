@@ -126,9 +126,9 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
 _of_this_thread = threading.local()
 
 
-def run_remote(definition: str, threads: int, seconds: float | None, memory: int | None) -> bytes:
+def run_remote(definition: str, threads: int, time_limit: float | None, memory_limit: float | None) -> bytes:
     """Run a cell on a Dask worker, in a process of its own below a worker process that this thread keeps."""
-    limits = Limits(threads, seconds, memory)
+    limits = Limits(threads, time_limit, memory_limit)
     if getattr(_of_this_thread, "limits", None) != limits:
         old = getattr(_of_this_thread, "launcher", None)
         if old is not None:

@@ -10,23 +10,36 @@ import struct
 from dataclasses import asdict, dataclass
 from typing import IO
 
+from compbo.errors import OptionError
+from compbo.inputs import real, whole_number
+
 _HEADER = struct.Struct(">Q")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a cell may use; seconds or memory (bytes) None: no limit."""
+    """What a cell may use.
+
+    Args:
+        threads: of BLAS and PyTorch.
+        time_limit: seconds after which the cell is killed; None: no limit.
+        memory_limit: of all its processes together, in GB (2^30 bytes); None: no limit.
+
+    >>> Limits(time_limit=60.0)
+    Limits(threads=1, time_limit=60.0, memory_limit=None)
+    """
 
     threads: int = 1
-    seconds: float | None = None
-    memory: int | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits that are not positive."""
-        for name in ("threads", "seconds", "memory"):
+        whole_number("threads", self.threads)
+        for name in ("time_limit", "memory_limit"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"Limits: {name} must be positive, got {value}.")
+            if value is not None and not real(value) > 0:
+                raise OptionError(name, "{option} must be a positive number, got {given!r}.", given=value)
 
 
 def write_frame(stream: IO[bytes], data: bytes) -> None:

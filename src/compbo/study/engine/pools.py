@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import queue
 import re
 import threading
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from compbo.errors import OptionError
 from compbo.extras import load_optional
+from compbo.inputs import whole_number
 from compbo.study.engine.launcher import Launcher, LauncherClosedError, run_remote
 
 if TYPE_CHECKING:
@@ -65,9 +66,7 @@ class LocalPool:
     """Worker processes of this machine, each with a thread here that talks to it."""
 
     def __init__(self, workers: int, limits: Limits) -> None:
-        if workers < 1:
-            raise ValueError(f"workers must be at least 1, got {workers}.")
-        self.slots = self.window = workers
+        self.slots = self.window = whole_number("workers", workers)
         self._todo: queue.SimpleQueue[Cell | None] = queue.SimpleQueue()
         self._finished: queue.SimpleQueue[FinishedCell] = queue.SimpleQueue()
         self._launchers = [Launcher(limits) for _ in range(workers)]
@@ -104,7 +103,11 @@ class LocalPool:
 def check_address(address: str) -> str:
     """The address of a scheduler, or a ValueError: Dask itself would try for minutes to reach a wrong one."""
     if re.fullmatch(r"(\w+://)?[^/\s]+:\d+", address) is None:
-        raise ValueError(f"--dask {address}: give the scheduler as its log names it, for instance tcp://host:8786.")
+        raise OptionError(
+            "dask",
+            "{option:{address}}: give the scheduler as its log names it, for instance tcp://host:8786.",
+            address=address,
+        )
     return address
 
 
@@ -148,7 +151,7 @@ class DaskPool:
     def submit(self, cell: Cell) -> None:
         """Send a cell to the cluster."""
         limits = self._limits
-        arguments = (cell.definition, limits.threads, limits.seconds, limits.memory)
+        arguments = (cell.definition, limits.threads, limits.time_limit, limits.memory_limit)
         future = self._client.submit(run_remote, *arguments, key=f"{cell.hash}-{self._run}", pure=False)
         self._submitted[future.key] = future, cell
         future.add_done_callback(self._finished.put)

@@ -93,12 +93,12 @@ def _has_ended(pid: int) -> bool:
 
 
 def _exceeded(limits: Limits, seconds: float) -> str:
-    if limits.seconds is not None and seconds > limits.seconds:
-        return f"time limit: {seconds:.1f} s used, {limits.seconds:g} s allowed"
-    if limits.memory is not None:
-        used = _resident()
-        if used > limits.memory:
-            return f"memory limit: {used / 2**20:.0f} MB used, {limits.memory / 2**20:.0f} MB allowed"
+    if limits.time_limit is not None and seconds > limits.time_limit:
+        return f"time limit: {seconds:.1f} s used, {limits.time_limit:g} s allowed"
+    if limits.memory_limit is not None:
+        used = _resident() / 2**30
+        if used > limits.memory_limit:
+            return f"memory limit: {used:.3g} GB used, {limits.memory_limit:.3g} GB allowed"
     return ""
 
 

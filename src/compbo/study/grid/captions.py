@@ -1,7 +1,7 @@
 """The numbers of experiments in the captions of the paper, each counted from cells.
 
-An experiment is a task, an acquisition function and an optimiser; seeds are not counted. The preset `paper-exact` gives
-every number, `paper-time` those about execution time, and `paper` gives more, for reasons that `more_than_exact` counts.
+An experiment is a task, an acquisition function and an optimiser; seeds are not counted. The preset `paper-exact` has
+every number, `paper-time` those about execution time. `paper` has more, for reasons that `more_than_exact` counts.
 """
 
 from __future__ import annotations
@@ -173,9 +173,9 @@ def about_captions(preset: str, cells: Sequence[Cell]) -> str:
         return f"{seeds} The paper does not name its two functions; ERM stands for both forms of a rule."
     if preset == "paper-exact":
         return (
-            f"{seeds} The captions of the paper give the same {number}; its abstract says {PAPER_TOTAL}, and no part of "
-            f"it explains the difference. Not said there and chosen here: the four rules with finite sums, the baseline "
-            f"that ends at 60D, two data sets for classification."
+            f"{seeds} The captions of the paper give the same {number}; its abstract says {PAPER_TOTAL}, and no part "
+            f"of it explains the difference. Not said there and chosen here: the four rules with finite sums, the "
+            f"baseline that ends at 60D, two data sets for classification."
         )
     more = more_than_exact(cells, load_grid("paper-exact").cells())
     reasons = "; ".join(f"{count} {reason}" for reason, count in more.items())

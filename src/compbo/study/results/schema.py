@@ -1,8 +1,8 @@
 """The results table, one row per cell: every column, its type and its meaning, and a row as a file.
 
 A cell is stored as a Parquet file of one row. The points of a large cell are rounded to `x_bits` binary digits
-(`kept_bits`): the paper's 3958 cells stay under 200 MB. `digest` is the hash of the exact points and losses, and the
-cell gives them again when it is run again.
+(`kept_bits`): the paper's 4060 experiments stay under 200 MB. `digest` is the hash of the exact points and losses, and
+the cell gives them again when it is run again.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compbo.errors import OptionError
 from compbo.files import write_atomically
 from compbo.study.cell import OtherVersionError, cell_from_json
 from compbo.study.results.lock import FolderLock
@@ -71,8 +72,11 @@ class Store:
             self.cells.mkdir(parents=True, exist_ok=True)
             (self.folder / ".lock").touch()
         except OSError as error:
-            raise ValueError(
-                f"{self.folder} cannot be written to ({error.strerror}); give a folder of your own with --results."
+            raise OptionError(
+                "results",
+                "{option:{folder}} cannot be written to ({why}); give a folder of your own.",
+                folder=self.folder,
+                why=error.strerror,
             ) from error
 
     def write(self, cell: Cell, data: bytes) -> Row:
@@ -123,7 +127,7 @@ class Store:
         try:
             return cell_from_json(line)
         except OtherVersionError as error:
-            raise OtherVersionError(_of_another_version(self._plan, error)) from error
+            raise _of_another_version(self._plan, error) from error
         except (ValueError, TypeError, KeyError) as error:
             log.warning("%s, line %d is damaged and left out (%s); run its grid again", self._plan, number, error)
             return None
@@ -156,7 +160,7 @@ class Store:
         except FileNotFoundError:  # a driver at work has set it aside
             return None
         except OtherVersionError as error:
-            raise OtherVersionError(_of_another_version(path, error)) from error
+            raise _of_another_version(path, error) from error
         except ValueError as error:
             return str(error)
         if path != self.path(path.stem):
@@ -168,5 +172,9 @@ class Store:
         return checked_row(self.path(cell_hash).read_bytes(), cell_hash, leave_out=())
 
 
-def _of_another_version(path: Path, error: OtherVersionError) -> str:
-    return f"{path} was written by another version of compbo ({error}); use that version, or another --results."
+def _of_another_version(path: Path, error: OtherVersionError) -> OtherVersionError:
+    return OtherVersionError(
+        "{path} was written by another version of compbo ({reason}); use that version, or another {results}.",
+        path=path,
+        reason=str(error),
+    )

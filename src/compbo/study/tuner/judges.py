@@ -46,7 +46,9 @@ def judging_cells(cell: Cell, *, held_out: bool) -> tuple[Cell, ...]:
     """
     tasks = held_out_tasks(cell.task) if held_out else (cell.task,)
     if not tasks:
-        raise OptionError("held_out", "Task {task}: there is no other task to tune on; tune without {option}.", task=cell.task)
+        raise OptionError(
+            "held_out", "Task {task}: there is no other task to tune on; tune without {option}.", task=cell.task
+        )
     return tuple(_moved(cell, spec) for spec in tasks)
 
 

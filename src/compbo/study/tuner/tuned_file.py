@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from compbo.errors import OptionError
 from compbo.maximizers import get_entry
 from compbo.study.tuner.records import TuningKey, key_of
 
@@ -39,9 +40,14 @@ def _read_entries(store: Store, held_out: bool) -> dict[TuningKey, dict[str, Any
         entries = json.loads(path.read_text(encoding="utf-8"))["entries"]
         return {_key(entry): {**entry, "hyperparameters": {**entry["hyperparameters"]}} for entry in entries}
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"{path} is damaged ({error}); remove it and run `compbo study tune{' --held-out' * held_out}` again, "
-            f"which repeats no cell."
+        raise OptionError(
+            "tuned",
+            "{path} is damaged ({reason}); remove it and run `compbo study tune`"
+            + _with_held_out(held_out)
+            + " again, "
+            "which repeats no cell.",
+            path=path,
+            reason=str(error),
         ) from error
 
 
@@ -63,9 +69,17 @@ def apply_tuned(cells: Sequence[Cell], store: Store, *, held_out: bool = False) 
         else:
             missing.append(cell)
     if missing:
-        raise ValueError(
-            f"{store.folder / TUNED[held_out]} has nothing for {missing[0].name}"
-            + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
-            + f"; run `compbo study tune{' --held-out' * held_out}` with the same grid first."
+        raise OptionError(
+            "tuned",
+            "{path} has nothing for {cells}; run `compbo study tune`"
+            + _with_held_out(held_out)
+            + " for this grid first.",
+            path=store.folder / TUNED[held_out],
+            cells=missing[0].name + (f" and {len(missing) - 1} more" if len(missing) > 1 else ""),
         )
     return changed
+
+
+def _with_held_out(held_out: bool) -> str:
+    """A part of a template."""
+    return " with {held_out}" if held_out else ""
