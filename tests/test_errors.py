@@ -122,12 +122,12 @@ def test_an_option_is_written_as_the_reader_types_it(
             "run",
             lambda: apply_tuned([compbo_cell()], Store("r"), held_out=True),
             (
-                "r/tuned-held-out.json has nothing for ackley-4/ucb/CAdam/seed0; run `compbo study tune` with held_out for "
-                "this grid first."
+                "r/tuned-held-out.json has nothing for ackley-4/ucb/CAdam/seed0; "
+                "run `compbo study tune` with held_out for this grid first."
             ),
             (
-                "r/tuned-held-out.json has nothing for ackley-4/ucb/CAdam/seed0; run `compbo study tune` with --held-out "
-                "for this grid first."
+                "r/tuned-held-out.json has nothing for ackley-4/ucb/CAdam/seed0; "
+                "run `compbo study tune` with --held-out for this grid first."
             ),
         ),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import io
 import os
@@ -38,6 +39,7 @@ from compbo.study.methods.registry import KINDS
 from compbo.study.results import Store, load, schema
 from compbo.study.results.survey import Survey
 from study_helpers import (
+    ROOT,
     cell,
     compbo_cell,
     determined,
@@ -313,6 +315,19 @@ def test_what_a_dask_worker_imports_is_light() -> None:
     code = f"import sys, compbo.study.engine.launcher; print([m for m in {heavy} if m in sys.modules])"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
+
+
+def test_failed_rows_are_made_in_one_place() -> None:
+    """`schema.FAILED` is given as a status in one file; elsewhere it is only compared with."""
+    package = ROOT / "src" / "compbo" / "study"
+    given = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Dict)
+        and any(isinstance(value, ast.Attribute) and value.attr == "FAILED" for value in node.values)
+    }
+    assert given == {"engine/rows.py"}
 
 
 @pytest.mark.parametrize("limits", [{"threads": 0}, {"threads": 1.5}, {"time_limit": 0.0}, {"memory_limit": -1}])
