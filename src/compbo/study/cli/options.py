@@ -71,7 +71,14 @@ class MethodOptions:
         return self.keep(self.load().cells())
 
     def keep(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Those of the cells that pass the filters."""
+        """Filter cells.
+
+        Args:
+            cells: any.
+
+        Returns:
+            Those that pass the filters.
+        """
         from compbo.study.grid import Filter
 
         axes = {field.name for field in fields(Filter)} & {field.name for field in fields(self)}
@@ -104,7 +111,11 @@ class WorkerOptions:
     memory_limit: Annotated[float | None, _option("The same for its memory, in GB.", WHERE)] = None
 
     def pool_maker(self) -> Callable[[], Pool]:
-        """A function that starts the workers; values that are not possible are refused now."""
+        """Where cells run.
+
+        Returns:
+            A function that starts the workers; values that are not possible are refused now.
+        """
         from compbo.study.engine.messages import Limits
         from compbo.study.engine.pools import DaskPool, LocalPool, check_address
 
@@ -120,7 +131,14 @@ class WorkerOptions:
 
 
 def one_option_per_field(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for every field of its parameters that are dataclasses."""
+    """A command that takes dataclasses of options, for Typer.
+
+    Args:
+        command: its parameters are options, or dataclasses of them.
+
+    Returns:
+        The command with an option for every field of the dataclasses.
+    """
     parameters = inspect.signature(command, eval_str=True).parameters.values()
     groups: dict[str, Any] = {p.name: p.annotation for p in parameters if is_dataclass(p.annotation)}
 

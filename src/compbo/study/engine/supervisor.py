@@ -38,7 +38,15 @@ def adopt_orphans() -> None:
 
 
 def supervise(cell: Cell, limits: Limits) -> bytes:
-    """Run a cell in a forked process; the file of its row: the cell's own, or one that says how its process ended."""
+    """Run a cell in a forked process.
+
+    Args:
+        cell: the experiment.
+        limits: what it may use.
+
+    Returns:
+        The file of its row: the cell's own, or one that says how its process ended.
+    """
     started, clock = datetime.now(UTC), time.monotonic()
     reader, writer = os.pipe()
     with tempfile.TemporaryFile() as words:

@@ -57,5 +57,15 @@ def load(
 
 
 def points(row: Mapping[str, Any]) -> NDArray[np.float64]:
-    """The evaluated points of a row of the table, (n, d) in the unit cube, to `x_bits` binary digits."""
+    """The evaluated points of a row of the table.
+
+    Args:
+        row: with the columns `x` and `dimension`.
+
+    Returns:
+        An array of shape (n, d) in the unit cube, to `x_bits` binary digits.
+
+    >>> points({"x": [0.0, 0.5, 1.0, 0.25], "dimension": 2}).tolist()
+    [[0.0, 0.5], [1.0, 0.25]]
+    """
     return np.asarray(row["x"], dtype=np.float64).reshape(-1, int(row["dimension"]))

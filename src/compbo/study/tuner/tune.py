@@ -31,13 +31,21 @@ CONFIGURATIONS = 33  # of the paper
 
 
 class TuneSummary(NamedTuple):
-    """What a call of `tune_study` did."""
+    """What a call of `tune_study` did.
 
-    problems: int  # that were solved
-    run: int  # cells
-    failed: int  # of them
-    unsolved: list[TuningKey]  # problems of which every configuration failed
-    path: Path  # the file with the best configurations
+    Args:
+        problems: that were solved.
+        run: cells that it has run.
+        failed: of these.
+        unsolved: problems of which every configuration failed.
+        path: the file with the best configurations.
+    """
+
+    problems: int
+    run: int
+    failed: int
+    unsolved: list[TuningKey]
+    path: Path
 
 
 def tune_study(
@@ -52,12 +60,15 @@ def tune_study(
     """Tune for every task, acquisition and maximizer among the cells, going on where an earlier call stopped.
 
     Args:
-        cells: of them the first of every task, acquisition and maximizer counts.
+        cells: of them the first of every task, acquisition and maximizer counts; none of them is run.
         store: the results folder.
         make_pool: makes what runs the cells, once the folder is locked.
         configurations: how many are judged per problem.
-        held_out: judge on other tasks (`held_out_tasks`), by the mean.
+        held_out: judge on other tasks (`judges.held_out_tasks`), by the mean.
         show: as for `StudyProgress`.
+
+    Returns:
+        What was solved and run. A ValueError if there is nothing to tune.
     """
     with store.writing() as survey:
         problems = make_problems(cells, store, survey, configurations, held_out=held_out)
@@ -73,7 +84,18 @@ def tune_study(
 def make_problems(
     cells: Iterable[Cell], store: Store, survey: Survey, configurations: int, *, held_out: bool
 ) -> list[TuningProblem]:
-    """The problems of a grid: one per task, acquisition and maximizer that has something to tune."""
+    """The problems of a grid: one per task, acquisition and maximizer that has something to tune.
+
+    Args:
+        cells: of the grid.
+        store: the results folder; it must be locked.
+        survey: of the folder.
+        configurations: how many are judged per problem.
+        held_out: judge on other tasks.
+
+    Returns:
+        The problems, with what was judged before; the records of all of them are in the folder.
+    """
     found: dict[TuningKey, Cell] = {}
     for cell in cells:
         if is_tunable(cell):

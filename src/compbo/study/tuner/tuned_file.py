@@ -23,7 +23,16 @@ TUNED = {False: "tuned.json", True: "tuned-held-out.json"}  # by whether it was 
 
 
 def write_tuned(store: Store, found: Iterable[dict[str, Any] | None], *, held_out: bool) -> Path:
-    """Write the best configuration of every problem, beside those of earlier calls; the path of the file."""
+    """Write the best configuration of every problem, beside those of earlier calls.
+
+    Args:
+        store: the results folder.
+        found: an entry per problem; None: none of its configurations came to its end.
+        held_out: whether they were judged on other tasks.
+
+    Returns:
+        The path of the file.
+    """
     entries = {**_read_entries(store, held_out), **{_key(entry): entry for entry in found if entry is not None}}
     return store.write_json(TUNED[held_out], {"format": 1, "entries": list(entries.values())})
 
@@ -52,12 +61,32 @@ def _read_entries(store: Store, held_out: bool) -> dict[TuningKey, dict[str, Any
 
 
 def is_tunable(cell: Cell) -> bool:
-    """Whether the maximizer of this cell has hyperparameters to tune."""
+    """Whether a cell has anything to tune.
+
+    Args:
+        cell: any.
+
+    Returns:
+        Whether its maximizer has hyperparameters with a tuning domain.
+
+    >>> from compbo.study.grid import Block
+    >>> [is_tunable(cell) for cell in Block(("levy-2",), ("RS", "CAdam", "bohb"), ("ei",)).cells()]
+    [False, True, False]
+    """
     return bool(cell.method.maximizer) and bool(get_entry(cell.method.maximizer).domain)
 
 
 def apply_tuned(cells: Sequence[Cell], store: Store, *, held_out: bool = False) -> list[Cell]:
-    """The cells with the tuned hyperparameters; cells that have nothing to tune stay as they are."""
+    """Cells with the hyperparameters that tuning found.
+
+    Args:
+        cells: of a grid.
+        store: the results folder.
+        held_out: those that were judged on other tasks.
+
+    Returns:
+        The cells; those that have nothing to tune are as they were. OptionError if a cell was not tuned for.
+    """
     tuned = _read_entries(store, held_out)
     changed, missing = [], []
     for cell in cells:
