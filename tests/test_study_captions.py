@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from compbo.study.cell import Cell
 from compbo.study.grid import load_grid
 from compbo.study.grid.captions import CAPTIONS, CaptionCount, count_captions, experiments, more_than_exact
+from study_helpers import ROOT
 
 # In the order of the paper's text: what its captions say.
 IN_THE_PAPER = {
@@ -84,6 +86,14 @@ def test_paper_holds_paper_exact_and_every_difference_has_a_reason() -> None:
         "baselines on tuning tasks": 5 * 40,
     }
     assert len(experiments(paper)) - len(experiments(exact)) == sum(more.values()) == 970
+
+
+def test_the_document_has_the_same_numbers() -> None:
+    text = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
+    section = text[text.index("### The paper's numbers of experiments") : text.index("### Filters")]
+    more = more_than_exact(cells_of("paper"), cells_of("paper-exact"))
+    wanted = [*IN_THE_PAPER.values(), *more.values(), sum(more.values()), len(experiments(cells_of("paper")))]
+    assert [number for number in wanted if not re.search(rf"\b{number}\b", section)] == []
 
 
 @pytest.mark.parametrize("preset", CAPTIONS)

@@ -56,7 +56,7 @@ def sorted_pairs(mapping: Mapping[str, Any]) -> Pairs:
 
 
 def storable_whole(name: str, value: object, least: int) -> int:
-    """A whole number that fits into a column of the results.
+    """A whole number that fits into a column of the results, as a Python integer.
 
     Args:
         name: what the number is, for the message of the ValueError.
@@ -64,7 +64,7 @@ def storable_whole(name: str, value: object, least: int) -> int:
         least: the smallest number that is allowed.
 
     Returns:
-        The number as a Python integer.
+        The number.
 
     >>> storable_whole("Cell: steps", 32, 1)
     32
@@ -102,10 +102,7 @@ class MethodSpec:
         return self.maximizer or self.kind
 
     def make_acquisition(self) -> Acquisition:
-        """The acquisition function.
-
-        Returns:
-            An object of the class of its name, with the parameters of this method.
+        """The acquisition function with its parameters.
 
         >>> maximizer_method("CAdam", "ucb").make_acquisition()
         UCB(beta=2.0)
@@ -157,11 +154,7 @@ class SurrogateSpec:
     noise: Literal["fixed", "learned"] = "fixed"
 
     def arguments(self) -> dict[str, Any]:
-        """The same for `compbo.Optimizer` and the baselines.
-
-        Returns:
-            Their keyword arguments.
-        """
+        """The same as keyword arguments of `compbo.Optimizer` and of the baselines."""
         return {"kernel": self.kernel, "priors": self.priors, "noise": 0.0 if self.noise == "fixed" else None}
 
 
@@ -238,11 +231,7 @@ class Cell:
         return "/".join(part for part in parts if part)
 
     def to_dict(self) -> dict[str, Any]:
-        """The cell as plain data for JSON.
-
-        Returns:
-            Every field, and the version of the format.
-        """
+        """Plain data for JSON, with the version of the format."""
         return {
             "format": FORMAT,
             **{field.name: getattr(self, field.name) for field in fields(self)},
@@ -253,14 +242,7 @@ class Cell:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Cell:
-        """The inverse of `to_dict`.
-
-        Args:
-            data: what `to_dict` gave.
-
-        Returns:
-            The cell; `OtherVersionError` if another version of compbo wrote the data.
-        """
+        """The inverse of `to_dict`; `OtherVersionError` if another version of compbo wrote the data."""
         if data.get("format") != FORMAT:
             raise OtherVersionError(
                 "Cell: format {given!r} is not {ours}, the one of this version.", given=data.get("format"), ours=FORMAT
@@ -284,14 +266,7 @@ class Cell:
         return hashlib.sha256(self.definition.encode()).hexdigest()[:HASH_LENGTH]
 
     def with_hyperparameters(self, hyperparameters: Mapping[str, Any]) -> Cell:
-        """The same experiment with other hyperparameters of its maximizer.
-
-        Args:
-            hyperparameters: those that change; the others stay as they are.
-
-        Returns:
-            Another cell, with another hash.
-        """
+        """The same experiment with other hyperparameters of its maximizer; those not named stay as they are."""
         numbers = get_entry(self.method.maximizer).settled(**{**dict(self.method.hyperparameters), **hyperparameters})
         return replace(self, method=replace(self.method, hyperparameters=sorted_pairs(numbers)))
 
