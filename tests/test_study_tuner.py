@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from collections import deque
@@ -25,7 +26,7 @@ from compbo.study.tuner.problem import tuning_loss
 from compbo.study.tuner.status import TuningStatus, study_and_tuning_status
 from compbo.study.tuner.tune import CONFIGURATIONS, tune_study
 from compbo.study.tuner.tuned_file import apply_tuned
-from study_helpers import cell, compbo_cell
+from study_helpers import ROOT, cell, compbo_cell
 
 
 class FakePool:
@@ -116,6 +117,27 @@ def test_no_reported_cell_has_a_seed_of_tuning(tmp_path: Path) -> None:
         Block(("ackley-4",), ("RS",), ("ei",), seeds=(0, FIRST_TUNING_SEED))
     with pytest.raises(ValueError, match="seed 1000000000 is one of tuning itself"):
         tune_study([compbo_cell("SCGA", seed=FIRST_TUNING_SEED)], Store(tmp_path), maker(FakePool()), show=False)
+
+
+def test_the_document_has_the_measured_numbers_of_the_flattery() -> None:
+    text = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
+    section = text[text.index("### What the paper's way of tuning does") : text.index("## The results folder")]
+    columns = ("best_of_33", "same_configuration", "default", "default_best_of_33")
+    groups: dict[tuple[str, str], list[list[float]]] = {}
+    with (ROOT / "benchmarks" / "flattery.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            numbers = [float(row[column] or "nan") for column in columns]
+            groups.setdefault((row["task"], row["optimiser"]), []).append(numbers)
+    for key, rows in groups.items():
+        means = ["-" if math.isnan(mean) else f"{mean:.3f}" for mean in np.mean(rows, axis=0)]
+        assert f"| {' | '.join([*key, *means])} |" in section
+    tuned = np.array([row for rows in groups.values() for row in rows if not math.isnan(row[0])])
+    factors = tuned[:, 1] / tuned[:, 0]
+    luck = [rows[0][2] / rows[0][3] for rows in groups.values()]
+    assert (len(factors), min(factors) > 1) == (24, True)
+    assert "All 24 times the best of 33 runs is better" in section
+    assert f"of {np.exp(np.log(factors).mean()):.1f} (geometric mean), from {min(factors):.1f} to" in section
+    assert f"a best run that is {np.exp(np.log(luck).mean()):.1f} times better" in section
 
 
 def test_an_interrupted_tuning_goes_on_and_ends_the_same(tmp_path: Path) -> None:
