@@ -14,9 +14,10 @@ import numpy as np
 from compbo.space.parameters import Bool, Categorical, Ordinal, Parameter, Scalar
 from compbo.space.ranges import Float, Int
 from compbo.space.scales import Intervals
+from compbo.space.steps import FewDigits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,8 +32,15 @@ _EVEN_CELLS = 2**20
 class Codec(Protocol):
     """The parameters of one rule: their names, and their columns of the unit cube."""
 
-    names: tuple[str, ...]
-    columns: NDArray[np.intp]  # (w,) of the cube, parameter by parameter
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters."""
+        ...
+
+    @property
+    def columns(self) -> NDArray[np.intp]:
+        """(w,) of the cube, parameter by parameter."""
+        ...
 
     @property
     def discrete(self) -> bool:
@@ -79,30 +87,36 @@ class Reals:
 
 
 @dataclass(frozen=True)
-class WarpedInts:
-    """Integers on a scale that is not linear: the nearest integer to the unwarped value."""
+class Rounded:
+    """Numbers of which only some are possible, not evenly spaced on their scale: the nearest to the unwarped value.
+
+    Integers, and floats with a step, on a scale that is not linear; floats of few digits.
+    """
 
     names: tuple[str, ...]
     columns: NDArray[np.intp]
     intervals: Intervals
+    nearest: Callable[[Array], Array]
+    whole: bool  # integers
     discrete = True
 
     def encode(self, points: Sequence[Point]) -> Array:
-        """Warp and shift to [0, 1]."""
-        return self.intervals.coordinates(_matrix(points, self.names))
+        """The nearest possible number, warped and shifted to [0, 1]."""
+        return self.intervals.coordinates(self.nearest(_matrix(points, self.names)))
 
     def decode(self, unit: Array) -> list[list[Scalar]]:
-        """The nearest integers."""
-        return np.rint(self.intervals.values(unit)).astype(np.int64).T.tolist()  # type: ignore[no-any-return]
+        """The nearest possible numbers."""
+        values = self.nearest(self.intervals.values(unit))
+        return (values.astype(np.int64) if self.whole else values).T.tolist()  # type: ignore[no-any-return]
 
     def round(self, unit: Array) -> Array:
-        """The coordinates of the nearest integers."""
-        return self.intervals.coordinates(np.rint(self.intervals.values(unit)))
+        """The coordinates of the nearest possible numbers."""
+        return self.intervals.coordinates(self.nearest(self.intervals.values(unit)))
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Evenly spaced levels (linear integers, bools, ordinals): level k of n has coordinate k / (n - 1).
+    """Evenly spaced levels (linear integers and steps, bools, ordinals): level k of n has coordinate k / (n - 1).
 
     [0, 1] is cut into n cells of equal size, so that a uniform coordinate falls on every level equally often. With more
     than a million levels a coordinate goes to the nearest one instead: the first and the last level then have cells of
@@ -111,12 +125,16 @@ class Levels:
 
     names: tuple[str, ...]
     columns: NDArray[np.intp]
-    parameters: tuple[Int | Bool | Ordinal, ...]
+    parameters: tuple[Int | Float | Bool | Ordinal, ...]
     discrete = True
 
     @cached_property
+    def _levels(self) -> list[Sequence[Scalar]]:
+        return [parameter.levels or () for parameter in self.parameters]
+
+    @cached_property
     def _last(self) -> Array:
-        return np.array([len(parameter.levels) - 1 for parameter in self.parameters], np.float64)
+        return np.array([len(levels) - 1 for levels in self._levels], np.float64)
 
     @cached_property
     def _widening(self) -> Array:
@@ -137,18 +155,18 @@ class Levels:
     def decode(self, unit: Array) -> list[list[Scalar]]:
         """The levels whose cells these are."""
         places = self._places(unit).astype(np.int64).T.tolist()
-        return [
-            [parameter.levels[k] for k in column] for parameter, column in zip(self.parameters, places, strict=True)
-        ]
+        return [[levels[k] for k in column] for levels, column in zip(self._levels, places, strict=True)]
 
     def round(self, unit: Array) -> Array:
         """The coordinates of those levels."""
         return self._places(unit) / self._last
 
 
-def _place(parameter: Int | Bool | Ordinal, value: Any) -> int:
+def _place(parameter: Int | Float | Bool | Ordinal, value: Any) -> int:
     if isinstance(parameter, Ordinal):
         return parameter.index(value)
+    if isinstance(parameter, Float):
+        return int(parameter.steps.places(np.array(value))) if parameter.steps is not None else 0
     return int(value) - (parameter.low if isinstance(parameter, Int) else 0)
 
 
@@ -198,10 +216,12 @@ def width(parameter: Parameter) -> int:
 
 def _rule(parameter: Parameter) -> tuple[type, object]:
     """The codec of a parameter, and what else its parameters must have in common."""
-    if isinstance(parameter, Float):
+    if isinstance(parameter, Float) and parameter.digits is not None:
+        return Rounded, (parameter.scale, parameter.digits)
+    if isinstance(parameter, Float) and parameter.step is None:
         return Reals, parameter.scale
-    if isinstance(parameter, Int) and parameter.scale != "linear":
-        return WarpedInts, parameter.scale
+    if isinstance(parameter, Float | Int) and parameter.scale != "linear":
+        return Rounded, (parameter.scale, parameter.steps if isinstance(parameter, Float) else "whole")
     if isinstance(parameter, Categorical):
         return OneHot, len(parameter.choices)
     return Levels, None
@@ -222,7 +242,17 @@ def _codec(kind: type, members: Sequence[tuple[str, int]], parameters: Mapping[s
     names = tuple(name for name, _ in members)
     columns = np.array([start + k for name, start in members for k in range(width(parameters[name]))], np.intp)
     own: Any = tuple(parameters[name] for name in names)
-    if kind in (Reals, WarpedInts):
-        own = Intervals.between([p.low for p in own], [p.high for p in own], own[0].scale)
-    codec: Codec = kind(names, columns, own)
-    return codec
+    if kind in (Levels, OneHot):
+        return kind(names, columns, own)
+    intervals = Intervals.between([p.low for p in own], [p.high for p in own], own[0].scale)
+    if kind is Reals:
+        return Reals(names, columns, intervals)
+    whole = isinstance(own[0], Int)
+    return Rounded(names, columns, intervals, np.rint if whole else _rounding(own[0], intervals), whole)
+
+
+def _rounding(parameter: Float, intervals: Intervals) -> Callable[[Array], Array]:
+    """What rounds the columns of parameters that follow the rule of this one."""
+    if parameter.steps is not None:
+        return parameter.steps.nearest
+    return FewDigits(parameter.digits or 1, parameter.scale, intervals.low, intervals.high).nearest

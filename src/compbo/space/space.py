@@ -131,7 +131,7 @@ class Space:
         ]
 
     def round_unit(self, x: Tensor) -> Tensor:
-        """The nearest valid points to x (..., d): coordinates of levels and choices are rounded, floats stay."""
+        """The nearest points to x (..., d) that can be suggested: levels, choices, steps are rounded, floats stay."""
         if x.shape[-1] != self._dim:
             raise ValueError(f"Expected unit points of shape (..., {self._dim}), got {tuple(x.shape)}.")
         if not self._rounding:
@@ -200,8 +200,8 @@ class Space:
     def from_toml(cls, text: str) -> Space:
         """A space from TOML text, one table per parameter: `[lr]`, `type = "float"`, `low`, `high`, `scale`.
 
-        Types: float, int (low, high, scale), bool, categorical (choices), ordinal (values), constant (value). A plain
-        value instead of a table, `epochs = 10`, is a constant too.
+        Types: float (low, high, scale, step, digits), int (low, high, scale), bool, categorical (choices), ordinal
+        (values), constant (value). A plain value instead of a table, `epochs = 10`, is a constant too.
         """
         try:
             return cls._from_toml(text)
@@ -226,11 +226,11 @@ class Space:
 
     @classmethod
     def from_optuna(cls, distributions: Mapping[str, BaseDistribution]) -> Space:
-        """A space from Optuna's distributions; a step becomes an Ordinal of its values."""
+        """A space from Optuna's distributions; integers with a step become an Ordinal of them."""
         return cls(convert.from_optuna(distributions))
 
     def to_optuna(self) -> dict[str, BaseDistribution]:
-        """Optuna distributions that accept every point of this space."""
+        """Optuna distributions that accept every point that this space suggests."""
         return convert.to_optuna(self._parameters)
 
     @classmethod
