@@ -18,7 +18,7 @@ from compbo.console import INTERRUPTED, RUN_FAILED, CommandError, interrupts_end
 from compbo.errors import OptionError
 from compbo.inputs import check_target
 from compbo.records import FAIL, RUNNING, last_failure
-from compbo.run.api import complete_run
+from compbo.run.complete import complete_run
 from compbo.run.plan import RunPlan
 from compbo.run.result import RunError, RunInterrupted, TooManyFailuresError
 from compbo.space import Space
@@ -27,6 +27,7 @@ from compbo.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from compbo.bo.history import Direction
     from compbo.evaluation import Objective
     from compbo.run.result import Result
 
@@ -75,7 +76,7 @@ def carry_out(request: Request) -> None:
         max_failures=request.max_failures,
     )
     Settings(seed=request.seed, **request.settings)  # a wrong one is refused before the user's module is loaded
-    direction = "maximize" if request.maximize else "minimize"
+    direction: Direction = "maximize" if request.maximize else "minimize"
     with _objective(request, space, plan) as (objective, plan):
         try:
             result = complete_run(direction, objective, space, plan, request.seed, request.settings)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compbo.errors import OptionError
+from compbo.storage.sqlite import check_writable, make_database, open_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +38,13 @@ def quiet_optuna() -> Iterator[None]:
         optuna.logging.set_verbosity(verbosity)
 
 
-def connect(storage: str | os.PathLike[str] | BaseStorage | None, *, existing: bool = False) -> BaseStorage:
-    """An Optuna storage from a URL, a file name, or itself; None: in memory. existing: do not create a file."""
+def connect(
+    storage: str | os.PathLike[str] | BaseStorage | None, *, existing: bool = False, write: bool = True
+) -> BaseStorage:
+    """An Optuna storage from a URL, a file name, or itself; None: in memory.
+
+    existing: do not create a file. write: it will be written to, and what cannot be is refused now.
+    """
     from optuna.storages import BaseStorage, get_storage
 
     if storage is None or isinstance(storage, BaseStorage):
@@ -55,9 +61,11 @@ def connect(storage: str | os.PathLike[str] | BaseStorage | None, *, existing: b
     path = _sqlite_file(text) if "://" in text else Path(text)
     if path is not None:
         _check_file(text, path, existing)
+        if write:
+            check_writable(path)
     if "://" in text:
-        return _database(text)
-    return _file(Path(text), mend=not existing)
+        return _database(text, path)
+    return _file(Path(text), mend=write)
 
 
 def _check_file(text: str, path: Path, existing: bool) -> None:
@@ -150,17 +158,22 @@ def _file(path: Path, *, mend: bool) -> BaseStorage:
         return JournalStorage(JournalFileBackend(str(path)))
     if head and not head.startswith(SQLITE):
         raise ValueError(f"{path} is neither an SQLite database nor an Optuna journal: name another file.")
-    return _database(URL.create("sqlite", database=str(path.absolute())).render_as_string())
+    return _database(URL.create("sqlite", database=str(path.absolute())).render_as_string(), path)
 
 
-def _database(url: str) -> BaseStorage:
+def _database(url: str, path: Path | None) -> BaseStorage:
+    """The database at a URL; path: its file, if it is one, which is made if it is not there."""
     from optuna.exceptions import StorageInternalError
     from optuna.storages import get_storage
     from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
     try:
         with quiet_optuna():
-            return get_storage(url)
+            if path is None:
+                return get_storage(url)
+            if not path.exists():
+                make_database(path)
+            return open_database(url)
     except NoSuchModuleError as error:
         kind = url.partition("://")[0]
         raise ValueError(
@@ -180,7 +193,7 @@ def _sqlite_file(url: str) -> Path | None:
         parts = make_url(url)
     except ArgumentError as error:
         raise ValueError(f"{url!r} is not a storage URL; use for instance sqlite:///run.db.") from error
-    if parts.get_backend_name() != "sqlite" or parts.database == ":memory:":
+    if parts.get_backend_name() != "sqlite" or parts.database == ":memory:" or "uri" in parts.query:
         return None
     if not parts.database:
         raise ValueError(f"{url} names no file: write for instance sqlite:///run.db.")

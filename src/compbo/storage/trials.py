@@ -1,0 +1,105 @@
+"""What the trials of a run say: its records, its history and its telemetry.
+
+A finished trial cannot be changed in an Optuna storage. So what replaces it is another trial that names it, and what
+was really used in the place of what was suggested is an attribute.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from compbo.bo.history import History
+from compbo.bo.numbered_point import NumberedPoint
+from compbo.bo.telemetry import Telemetry
+from compbo.evaluation import Evaluation
+from compbo.records import COMPLETE, FAIL, RUNNING, Record
+from compbo.space import Space
+from compbo.space.convert import on_its_step
+from compbo.storage.signature import unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from optuna.trial import FrozenTrial
+
+# System attributes of a trial
+ASK = "compbo:ask"  # of the first trial of an ask: its telemetry and the rest of its batch
+BATCH = "compbo:batch"  # of the others: the number of the first
+USED = "compbo:used"  # the point that was really evaluated, where it is not the suggested one
+REPLACES = "compbo:replaces"  # the number of a trial that this one stands for
+FORGOTTEN = "compbo:forgotten"  # it will never be evaluated
+IMPORTED = "compbo:imported"  # it was evaluated before the run
+TRACEBACK = "compbo:traceback"
+# User attributes: the dashboard shows them
+MESSAGE, VERDICT, SECONDS = "message", "verdict", "seconds"
+
+
+class Contents(NamedTuple):
+    """What a stored run holds: its records in the order of asking, the same as a history, the telemetry of its asks."""
+
+    records: list[Record]
+    history: History
+    telemetry: list[Telemetry]
+
+
+def contents_of(space: Space, trials: Sequence[FrozenTrial]) -> Contents:
+    """Records, history and telemetry; of parameters outside the space nothing enters the history."""
+    records = records_of(trials)
+    points = [space.validate({k: v for k, v in r.params.items() if k in space.parameters}) for r in records]
+    known = list(zip(records, points, strict=True))
+    history = History(
+        tuple(Evaluation(point, r.value, r.message, r.number) for r, point in known if r.state != RUNNING),
+        tuple(NumberedPoint(point, r.number) for r, point in known if r.state == RUNNING),
+        next_number=len(trials),
+    )
+    asks = [unpack(ASK, trial.system_attrs) for trial in trials]
+    return Contents(records, history, [Telemetry.from_dict(ask["telemetry"]) for ask in asks if ask is not None])
+
+
+def records_of(trials: Sequence[FrozenTrial]) -> list[Record]:
+    """The trials that count: not those that wait for a program to take them, were forgotten or replaced."""
+    counting = [trial for trial in trials if trial.state.name != "WAITING" and not is_forgotten(trial)]
+    replaced = {trial.system_attrs.get(REPLACES) for trial in counting}
+    return [_record(trial) for trial in counting if trial.number not in replaced]
+
+
+def is_forgotten(trial: FrozenTrial) -> bool:
+    """Whether it was withdrawn before it was evaluated."""
+    return bool(trial.system_attrs.get(FORGOTTEN)) and trial.state.is_finished()
+
+
+def _record(trial: FrozenTrial) -> Record:
+    """A trial as a record; a pruned one has failed."""
+    suggested = {name: on_its_step(value, trial.distributions[name]) for name, value in trial.params.items()}
+    pruned = trial.state.name == "PRUNED"
+    return Record(
+        trial.number,
+        state={"COMPLETE": COMPLETE, "RUNNING": RUNNING}.get(trial.state.name, FAIL),
+        value=trial.value if trial.state.name == "COMPLETE" else None,
+        params=unpack(USED, trial.system_attrs) or suggested,
+        message=str(trial.user_attrs.get(MESSAGE, "pruned" if pruned else "")),
+        traceback=str(unpack(TRACEBACK, trial.system_attrs) or ""),
+        asked=_time(trial.datetime_start),
+        ended=_time(trial.datetime_complete),
+        seconds=_seconds(trial.user_attrs.get(SECONDS)),
+    )
+
+
+def _time(moment: datetime | None) -> str:
+    return "" if moment is None else moment.isoformat(timespec="seconds")
+
+
+def _seconds(stored: Any) -> float | None:
+    """What the user's own programs may have written under that name is not taken for ours."""
+    return float(stored) if isinstance(stored, int | float) and not isinstance(stored, bool) else None
+
+
+def shared_space(trials: Sequence[FrozenTrial]) -> Space:
+    """The parameters that all trials of another program's study have, each with one definition."""
+    from optuna.search_space import intersection_search_space
+
+    shared = intersection_search_space(list(trials), include_pruned=True)
+    if not shared:
+        raise ValueError("The trials of this study have no parameter with one definition in common.")
+    return Space.from_optuna(shared)
