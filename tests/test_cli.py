@@ -25,7 +25,8 @@ from compbo.cli.app import default_output
 from compbo.cli.objective import load_objective
 from compbo.cli.program import Program
 from compbo.console import interrupts_end_at_once
-from compbo.evaluation import evaluate
+from compbo.evaluation import Outcome, evaluate
+from compbo.records import TIMES
 from compbo.storage import load_optimizer, load_records
 from study_helpers import wait_for
 
@@ -144,7 +145,15 @@ def test_from_the_first_command_to_the_table(folder: Path) -> None:
     assert run("export", "run.db", "-o", "run.csv").exit_code == 0
     with open("run.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["number", "state", "value", "lr", "depth"]
+    assert list(rows[0]) == [*("number", "state", "value", "lr", "depth"), "message", *TIMES]
+    failed = [row for row in rows if row["state"] == "FAIL"]
+    assert failed
+    for row in failed:
+        assert row["message"] == "RuntimeError: too deep"
+        assert row["traceback"].startswith('Traceback (most recent call last):\n  File "')
+        assert 'objective.py", line 7, in train\n    raise RuntimeError("too deep")' in row["traceback"]
+        assert "compbo" not in row["traceback"].replace(str(folder), "")  # the user's own frames only
+    assert all(float(row["seconds"]) >= 0 and row["asked"] <= row["ended"] for row in rows)
     assert [row["number"] for row in rows] == [str(i) for i in range(8)]
     best = min(float(row["value"]) for row in rows if row["state"] == "COMPLETE")
     assert f"{best!r}" in done.stdout
@@ -232,7 +241,7 @@ def test_values_never_reach_a_shell_and_never_become_two_arguments(tmp_path: Pat
     ],
 )
 def test_what_a_program_says(code: str, value: float | None, message: str) -> None:
-    assert outcome(f"{PYTHON} -c {shlex.quote(code)} {{a}}") == (value, message)
+    assert outcome(f"{PYTHON} -c {shlex.quote(code)} {{a}}") == Outcome(value, message)
 
 
 def test_any_name_of_a_parameter_can_stand_in_a_command() -> None:
@@ -257,7 +266,7 @@ def test_a_program_that_takes_too_long_is_ended_with_its_children(then: str, tmp
         f"pathlib.Path({str(marker)!r}).write_text(str(child.pid)); {then}"
     )
     result = outcome(f"{PYTHON} -c {shlex.quote(code)} {{a}}", timeout=3.0)
-    assert result == (None, "stopped: not finished after 3 s")
+    assert result == Outcome(None, "stopped: not finished after 3 s")
     wait_for(lambda: not _alive(int(marker.read_text())), "the child to be gone")
 
 

@@ -14,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from compbo import Bool, Budget, Categorical, Constant, Float, Int, Optimizer, O
 from compbo.bo.settings import Settings
 from compbo.bo.verdict import Verdict
 from compbo.evaluation import Outcome
-from compbo.records import to_frame, write
+from compbo.records import TIMES, Record, to_frame, write
 from compbo.run.result import RunInterrupted, TooManyFailuresError
 from compbo.storage import StoredRun, load_optimizer, load_records
 from compbo.storage.connect import connect
@@ -463,16 +464,41 @@ def test_export_reads_back_exactly(tmp_path: Path) -> None:
         write(result.records, tmp_path / f"run{suffix}")
     with (tmp_path / "run.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["number", "state", "value", "x", "n", "kind"]
+    assert list(rows[0]) == ["number", "state", "value", "x", "n", "kind", "message", *TIMES]
     for record, row, plain in zip(result.records, rows, json.loads((tmp_path / "run.json").read_text()), strict=True):
         assert (int(row["number"]), row["state"]) == (record.number, record.state)
         assert (float(row["x"]), int(row["n"]), row["kind"]) == tuple(record.params.values())
         assert (row["value"] == "") if record.value is None else (float(row["value"]) == record.value)
-        assert plain == {"number": record.number, "state": record.state, "value": record.value, **record.params}
+        everything = asdict(record)
+        params = everything.pop("params")
+        assert plain == {**everything, **params}
+        assert {key: row[key] for key in TIMES} == {key: str(everything[key]) for key in TIMES}
     assert "" in {row["value"] for row in rows}
-    assert pd.read_parquet(tmp_path / "run.parquet").equals(result.history.drop(columns="message"))
+    assert pd.read_parquet(tmp_path / "run.parquet").drop(columns=list(TIMES)).equals(result.history)
     with pytest.raises(ValueError, match=r"\.csv"):
         write(result.records, tmp_path / "run.xls")
+
+
+def test_none_is_a_word_in_csv_and_what_is_not_there_is_empty(tmp_path: Path) -> None:
+    records = [
+        Record(0, "COMPLETE", 1.0, {"kind": None, "n": 3}),
+        Record(1, "FAIL", None, {"kind": "rbf"}, "it, broke", 'File "x"\nline 2', "2026-01-31T17:00:00", "", 0.25),
+        Record(2, "RUNNING", None, {"kind": "None", "n": 4}),
+    ]
+    write(records, tmp_path / "run.csv")
+    with (tmp_path / "run.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["kind"], row["n"], row["value"]) for row in rows] == [
+        ("None", "3", "1.0"),
+        ("rbf", "", ""),
+        ("None", "4", ""),
+    ]
+    assert (rows[1]["message"], rows[1]["traceback"], rows[1]["seconds"]) == ("it, broke", 'File "x"\nline 2', "0.25")
+    write(records, tmp_path / "run.json")
+    plain = json.loads((tmp_path / "run.json").read_text())
+    assert [(row["kind"], row["n"]) for row in plain] == [(None, 3), ("rbf", None), ("None", 4)]
+    write([], tmp_path / "none.csv")
+    assert (tmp_path / "none.csv").read_text() == "number,state,value\n"
 
 
 def test_a_parameter_called_like_a_column_keeps_its_own() -> None:

@@ -45,7 +45,7 @@ ROOMS = {
         "types, numbers, seeds, errors, words, files",
         (
             *("errors", "words", "versions", "files", "inputs", "extras", "seeds", "numerics", "types"),
-            *("evaluation", "records"),
+            *("evaluation", "records", "strict_json"),
         ),
     ),
     "space": Room("parameters <-> unit cube", ("space",), ("base",)),

@@ -35,6 +35,11 @@ def say(message: str) -> None:
     err.print(message, soft_wrap=True)
 
 
+def quote(text: str) -> None:
+    """Lines that somebody else wrote (a traceback), as they are."""
+    err.print(text.rstrip(), markup=False, soft_wrap=True)
+
+
 class CommandError(Exception):
     """Something to tell the user, and the exit code.
 
@@ -133,11 +138,11 @@ def error_line(error: Exception, flag_of: dict[str, str]) -> str:
     """What the error says, its options as flags; of an unexpected error, also how to see more."""
 
     def as_flag(option: str, value: str) -> str:
-        return f"{flag_of.get(option, option)} {value}".rstrip()
+        return f"{flag_of.get(option, option)} {'' if value == 'True' else value}".rstrip()  # a switch has no value
 
     if isinstance(error, CommandError):
         before = f"{error.because.text(as_flag).rstrip('.')}. " if error.because is not None else ""
-        return ("[bold red]Error:[/] " if error.code == RUN_FAILED else "") + escape(f"{before}{error}")
+        return ("" if error.code == INTERRUPTED else "[bold red]Error:[/] ") + escape(f"{before}{error}")
     text = " ".join((error.text(as_flag) if isinstance(error, CompboError) else str(error)).split())
     if not isinstance(error, EXPECTED):
         text = f"{type(error).__name__}: {text} (--debug shows where)"

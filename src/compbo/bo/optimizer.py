@@ -16,6 +16,7 @@ from compbo.bo.suggest import suggest
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.tell import pending_numbers, told_evaluations
 from compbo.evaluation import Evaluation, describe, saved_value
+from compbo.inputs import whole_number
 from compbo.space import Space
 from compbo.strict_json import dumps, with_numbers
 from compbo.words import counted
@@ -232,12 +233,12 @@ class Optimizer:
         space = Space.from_dict(data["space"])
         history = History(
             tuple(
-                Evaluation(space.validate(e["params"]), saved_value(e["value"]), e["message"], e["number"])
+                Evaluation(space.validate(e["params"]), saved_value(e["value"]), e["message"], _number(e["number"]))
                 for e in data["evaluations"]
             ),
-            tuple(NumberedPoint(space.validate(point["params"]), point["number"]) for point in data["pending"]),
+            tuple(NumberedPoint(space.validate(p["params"]), _number(p["number"])) for p in data["pending"]),
             data["repeats_allowed"],
-            data["next_number"],
+            whole_number("next_number", data["next_number"], 0),
         )
         telemetry = [Telemetry.from_dict(with_numbers(entry)) for entry in data["telemetry"]]
         return cls.resume(space, Settings.from_dict(with_numbers(data["settings"])), history, telemetry)
@@ -247,3 +248,7 @@ class Optimizer:
         done = counted(len(self._history.evaluations), "evaluation")
         state = "nothing evaluated" if self.best is None else f"best {self.best.value:.6g}"
         return f"Optimizer({self._space.dim}D, {name}, {done}, {state})"
+
+
+def _number(saved: Any) -> int:
+    return whole_number("number", saved, 0)

@@ -113,6 +113,9 @@ def optimize(
     max_failures: Annotated[
         int | None, typer.Option(min=0, help="Stop when more evaluations have failed.", rich_help_panel=HOW)
     ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="First evaluate again what has failed.", rich_help_panel=HOW)
+    ] = False,
     storage: Annotated[
         str | None,
         typer.Option(help="sqlite:///run.db or a file name. The same command resumes.", rich_help_panel=KEEP),
@@ -149,6 +152,7 @@ def optimize(
         asynchronous=asynchronous,
         timeout=timeout,
         max_failures=max_failures,
+        retry_failed=retry_failed,
         storage=storage,
         study_name=study_name,
         report=report,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FEWEST, FIRST = 3, 5  # so many of the first evaluations, between the two the initial design, may not all fail alike
 
-_NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 def check_failures(result: Result, plan: RunPlan) -> None:
