@@ -241,8 +241,8 @@ def test_a_typo_does_not_burn_the_budget(storage: str | None, folder: Path) -> N
     assert f'  File "{folder}/objective.py", line 2, in f' in lines
     assert lines[-2] == (
         "Error: The first 4 evaluations failed with the same error, so the run stopped: KeyError: 'z'. Repair it and "
-        f"call again with --retry-failed, or allow failures with --max-failures 8. 4 of 8 evaluations are saved in {place}. "
-        "Resume when it is repaired, with:"
+        f"call again with --retry-failed, or allow failures with --max-failures 8. 4 of 8 evaluations are saved in "
+        f"{place}. Resume when it is repaired, with:"
     )
     assert lines[-1].endswith("--retry-failed" + ("" if storage else f" --storage {place}"))
     Path("objective.py").write_text("def f(p):\n    return p['x'] + p['y']\n")

@@ -63,6 +63,7 @@ ROOMS = {
     "run": Room(
         "minimize, maximize", ("run",), ("base", "space", "acquisition", "maximizers", "bo", "storage", "report")
     ),
+    "laboratory": Room("ask and tell through files", ("laboratory",), ("base", "space", "bo", "storage")),
     "integrations": Room(
         "BoTorch, Optuna, Ax, Bayesmark",
         ("integrations",),
@@ -101,7 +102,7 @@ ROOMS = {
     "cli": Room(
         "the commands",
         ("cli",),
-        ("base", "space", "maximizers", "bo", "storage", "report", "run", "console", "study.cli"),
+        ("base", "space", "maximizers", "bo", "storage", "report", "run", "laboratory", "console", "study.cli"),
     ),
 }
 

@@ -35,6 +35,11 @@ def say(message: str) -> None:
     err.print(message, soft_wrap=True)
 
 
+def wide() -> Console:
+    """For tables: as wide as the terminal, and through a pipe wide enough for a line each."""
+    return out if out.is_terminal else Console(highlight=False, width=200)
+
+
 def quote(text: str) -> None:
     """Lines that somebody else wrote (a traceback), as they are."""
     err.print(text.rstrip(), markup=False, soft_wrap=True)

@@ -73,6 +73,10 @@ class OptionError(CompboError, ValueError):
         return self.template.format_map(_Fields({**self.values, "option": _Option(self.option, style)}, style))
 
 
+class NoRunError(ValueError):
+    """There is no run where one was looked for."""
+
+
 class InUseError(CompboError, RuntimeError):
     """Another process works on this run, or on this folder of results."""
 

@@ -49,6 +49,7 @@ class Evaluation(NamedTuple):
         value: what the objective returned; None if the evaluation failed.
         message: why it failed, or what was told beside the value.
         number: of the trial; None only before it is part of a history.
+        suggested: the point that was suggested, where another one was evaluated in its place.
 
     >>> Evaluation({"x": 0.5}, None, "out of memory").failed
     True
@@ -58,6 +59,7 @@ class Evaluation(NamedTuple):
     value: float | None
     message: str = ""
     number: int | None = None
+    suggested: dict[str, Any] | None = None
 
     @property
     def failed(self) -> bool:

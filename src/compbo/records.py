@@ -37,6 +37,7 @@ class Record:
         value: what was measured; None if there is none.
         params: the point.
         message: why it failed, or what was told beside the value.
+        suggested: the point that was suggested, where another one was evaluated in its place.
         traceback: where it failed.
         asked: when it was asked for, local time, as 2026-01-31T17:00:00.
         ended: when the result was stored.
@@ -48,6 +49,7 @@ class Record:
     value: float | None
     params: dict[str, Any]
     message: str = ""
+    suggested: dict[str, Any] | None = None
     traceback: str = field(default="", compare=False, repr=False)
     asked: str = field(default="", compare=False, repr=False)
     ended: str = field(default="", compare=False, repr=False)

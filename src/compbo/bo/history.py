@@ -128,8 +128,10 @@ class History:
 
     @property
     def points(self) -> list[Point]:
-        """All points, the evaluated ones first."""
-        return [*(evaluation.params for evaluation in self.evaluations), *self.pending]
+        """All points, the evaluated ones first; also those in whose place others were evaluated."""
+        replaced = (evaluation.suggested for evaluation in self.evaluations)
+        evaluated = (evaluation.params for evaluation in self.evaluations)
+        return [*evaluated, *(point for point in replaced if point is not None), *self.pending]
 
     @property
     def has_success(self) -> bool:
@@ -152,8 +154,9 @@ class History:
             number = evaluation.number
             if number is None:
                 number = next((n for n, point in pending.items() if point == evaluation.params), None)
-            pending.pop(number, None)
-            told.append(evaluation._replace(number=number))
+            suggested = pending.pop(number, evaluation.params)
+            other = dict(suggested) if suggested != evaluation.params else evaluation.suggested
+            told.append(evaluation._replace(number=number, suggested=other))
         return replace(self, evaluations=(*self.evaluations, *told), pending=tuple(pending.values()))
 
     def forgotten(self, numbers: Iterable[int]) -> History:

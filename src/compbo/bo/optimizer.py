@@ -233,7 +233,13 @@ class Optimizer:
         space = Space.from_dict(data["space"])
         history = History(
             tuple(
-                Evaluation(space.validate(e["params"]), saved_value(e["value"]), e["message"], _number(e["number"]))
+                Evaluation(
+                    space.validate(e["params"]),
+                    saved_value(e["value"]),
+                    e["message"],
+                    _number(e["number"]),
+                    None if e["suggested"] is None else space.validate(e["suggested"]),
+                )
                 for e in data["evaluations"]
             ),
             tuple(NumberedPoint(space.validate(p["params"]), _number(p["number"])) for p in data["pending"]),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compbo.console import App, interrupts_end_at_once, out, say
+from compbo.console import App, interrupts_end_at_once, out, say, wide
 from compbo.inputs import check_target
 from compbo.versions import VERSION
 from compbo.words import counted
@@ -206,7 +206,6 @@ def catalogue(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """List what can maximise an acquisition function, with the default hyperparameters."""
-    from rich.console import Console
     from rich.table import Table
 
     from compbo.maximizers import catalogue_markdown, catalogue_rows
@@ -220,8 +219,7 @@ def catalogue(
         table.add_column(column, no_wrap=column != "defaults", overflow="fold")
     for row in catalogue_rows():
         table.add_row(*(row[column] for column in columns))
-    console = out if out.is_terminal else Console(highlight=False, width=200)  # through a pipe, a line each
-    console.print(table)
+    wide().print(table)
 
 
 def default_output(run: str, suffix: str) -> Path:

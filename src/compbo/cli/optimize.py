@@ -99,13 +99,19 @@ def _required(request: Request) -> tuple[Space, int]:
         raise ValueError('Give either a function (file.py:function) or --command "program {parameter}".')
     if request.space is None:
         raise OptionError("space", "{option} is missing: a TOML file with one table per parameter.")
-    if request.space.is_dir():
-        raise OptionError("space", "{option:{path}} is a folder; name a TOML file.", path=request.space)
-    if not request.space.is_file():
-        raise OptionError("space", "{option:{path}}: there is no such file.", path=request.space)
+    space = space_of(request.space)
     if request.evaluations is None:
         raise OptionError("evaluations", "{option} is missing: how many times may the objective be evaluated?")
-    return Space.from_toml_file(request.space), request.evaluations
+    return space, request.evaluations
+
+
+def space_of(path: Path) -> Space:
+    """The space of a TOML file; OptionError if it is none."""
+    if path.is_dir():
+        raise OptionError("space", "{option:{path}} is a folder; name a TOML file.", path=path)
+    if not path.is_file():
+        raise OptionError("space", "{option:{path}}: there is no such file.", path=path)
+    return Space.from_toml_file(path)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compbo.errors import OptionError
+from compbo.errors import NoRunError, OptionError
 from compbo.storage.sqlite import check_writable, make_database, open_database
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _check_file(text: str, path: Path, existing: bool) -> None:
     if path.is_dir():
         raise ValueError(f"{text} is a folder; a run is stored in a file.")
     if existing and not path.is_file():
-        raise ValueError(f"{text}: there is no such file.")
+        raise NoRunError(f"{text}: there is no such file.")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"{text}: the folder {path.absolute().parent} does not exist, create it first.")
     tables = _sqlite_tables(path)
@@ -81,7 +81,7 @@ def _check_file(text: str, path: Path, existing: bool) -> None:
         raise ValueError(f"{text} is the database of another program: name another file for the run.")
     empty = path.is_file() and (path.stat().st_size == 0 or tables == set())
     if existing and empty:  # Optuna would make its tables in it
-        raise ValueError(f"{text}: there is no run in this storage.")
+        raise NoRunError(f"{text}: there is no run in this storage.")
 
 
 def _sqlite_tables(path: Path) -> set[str] | None:

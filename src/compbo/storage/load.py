@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from compbo.bo.optimizer import Optimizer
 from compbo.bo.settings import Settings
-from compbo.errors import OptionError
+from compbo.errors import NoRunError, OptionError
 from compbo.space import Space
 from compbo.storage.connect import connect, quiet_optuna
 from compbo.storage.signature import SETTINGS, SPACE, VERSION, unpack
@@ -20,12 +20,24 @@ if TYPE_CHECKING:
     from compbo.records import Record
 
 
+class UnknownRunError(OptionError, NoRunError):
+    """A storage has runs, but not the one that was named."""
+
+
 class OpenStudy(NamedTuple):
     """A study in a storage."""
 
     storage: BaseStorage
     study_id: int
     name: str
+
+
+class Signature(NamedTuple):
+    """What a run was begun with."""
+
+    name: str
+    space: Space
+    settings: Settings
 
 
 def load_optimizer(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> Optimizer:
@@ -59,6 +71,20 @@ def load_run(
     return Optimizer.resume(space, settings, contents.history, contents.telemetry), contents.records
 
 
+def signature_of(source: str | os.PathLike[str] | BaseStorage, study_name: str | None) -> Signature | None:
+    """What a run was begun with; None if there is no run yet. ValueError if it is not compbo's."""
+    try:
+        storage, study_id, name = open_study(source, study_name)
+    except NoRunError:
+        return None
+    attributes = storage.get_study_system_attrs(study_id)
+    if VERSION not in attributes:
+        raise OptionError(
+            "study_name", 'Study "{name}" was not begun by compbo: choose another {option} for this run.', name=name
+        )
+    return Signature(name, *signed(attributes))
+
+
 def signed(attributes: dict[str, object]) -> tuple[Space, Settings]:
     """The space and the settings that a run was begun with."""
     return Space.from_dict(unpack(SPACE, attributes)), Settings.from_dict(unpack(SETTINGS, attributes))
@@ -79,7 +105,7 @@ def open_study(
     storage = connect(source, existing=True, write=write)
     studies = {study.study_name: study for study in storage.get_all_studies()}
     if not studies:
-        raise ValueError(f"{source}: there is no run in this storage.")
+        raise NoRunError(f"{source}: there is no run in this storage.")
     listed = ", ".join(f'"{name}"' for name in studies)
     if study_name is None and len(studies) > 1:
         raise OptionError(
@@ -89,7 +115,7 @@ def open_study(
             listed=listed,
         )
     if study_name is not None and study_name not in studies:
-        raise OptionError(
+        raise UnknownRunError(
             "study_name",
             '{source} has no run called "{name}"; it has {listed}.',
             source=source,

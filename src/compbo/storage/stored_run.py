@@ -173,14 +173,14 @@ class StoredRun:
         }
 
     def add_evaluations(self, evaluations: Sequence[Evaluation]) -> list[int]:
-        """Store what was evaluated outside of the run; the numbers it gets."""
+        """Store what was evaluated outside of the run; the numbers it gets. One with a number replaces that trial."""
         return [
             self._create(
                 evaluation.params,
                 "FAIL" if evaluation.failed else "COMPLETE",
                 evaluation.value,
                 _notes(Outcome(evaluation.value, evaluation.message)),
-                {IMPORTED: True},
+                {IMPORTED: True, **({} if evaluation.number is None else {REPLACES: evaluation.number})},
             )
             for evaluation in evaluations
         ]

@@ -41,6 +41,13 @@ class Contents(NamedTuple):
     records: list[Record]
     history: History
     telemetry: list[Telemetry]
+    replaced: dict[int, int]  # numbers of trials that do not count any more, and of those that stand for them
+
+    def now(self, number: int) -> int:
+        """The number of the trial that stands for this one; itself, if none does."""
+        while number in self.replaced:
+            number = self.replaced[number]
+        return number
 
 
 def contents_of(space: Space, trials: Sequence[FrozenTrial]) -> Contents:
@@ -49,19 +56,26 @@ def contents_of(space: Space, trials: Sequence[FrozenTrial]) -> Contents:
     points = [space.validate({k: v for k, v in r.params.items() if k in space.parameters}) for r in records]
     known = list(zip(records, points, strict=True))
     history = History(
-        tuple(Evaluation(point, r.value, r.message, r.number) for r, point in known if r.state != RUNNING),
+        tuple(Evaluation(point, r.value, r.message, r.number, r.suggested) for r, point in known if r.state != RUNNING),
         tuple(NumberedPoint(point, r.number) for r, point in known if r.state == RUNNING),
         next_number=len(trials),
     )
     asks = [unpack(ASK, trial.system_attrs) for trial in trials]
-    return Contents(records, history, [Telemetry.from_dict(ask["telemetry"]) for ask in asks if ask is not None])
+    telemetry = [Telemetry.from_dict(ask["telemetry"]) for ask in asks if ask is not None]
+    return Contents(records, history, telemetry, _replaced(trials))
 
 
 def records_of(trials: Sequence[FrozenTrial]) -> list[Record]:
     """The trials that count: not those that wait for a program to take them, were forgotten or replaced."""
     counting = [trial for trial in trials if trial.state.name != "WAITING" and not is_forgotten(trial)]
-    replaced = {trial.system_attrs.get(REPLACES) for trial in counting}
+    replaced = _replaced(trials)
     return [_record(trial) for trial in counting if trial.number not in replaced]
+
+
+def _replaced(trials: Sequence[FrozenTrial]) -> dict[int, int]:
+    """Numbers of replaced trials, with those of what stands for them; what was forgotten replaces nothing."""
+    links = {trial.number: trial.system_attrs.get(REPLACES) for trial in trials if not is_forgotten(trial)}
+    return {old: new for new, old in links.items() if old is not None}
 
 
 def is_forgotten(trial: FrozenTrial) -> bool:
@@ -72,13 +86,15 @@ def is_forgotten(trial: FrozenTrial) -> bool:
 def _record(trial: FrozenTrial) -> Record:
     """A trial as a record; a pruned one has failed."""
     suggested = {name: on_its_step(value, trial.distributions[name]) for name, value in trial.params.items()}
+    used = unpack(USED, trial.system_attrs)
     pruned = trial.state.name == "PRUNED"
     return Record(
         trial.number,
         state={"COMPLETE": COMPLETE, "RUNNING": RUNNING}.get(trial.state.name, FAIL),
         value=trial.value if trial.state.name == "COMPLETE" else None,
-        params=unpack(USED, trial.system_attrs) or suggested,
+        params=used or suggested,
         message=str(trial.user_attrs.get(MESSAGE, "pruned" if pruned else "")),
+        suggested=suggested if used is not None and not trial.system_attrs.get(IMPORTED) else None,
         traceback=str(unpack(TRACEBACK, trial.system_attrs) or ""),
         asked=_time(trial.datetime_start),
         ended=_time(trial.datetime_complete),

@@ -1,0 +1,248 @@
+"""`compbo ask`, `tell`, `import`, `status`, `forget`, `retry`: a run by hand, one command at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from compbo.cli.app import EPILOG, METHOD, WHAT, Debug, Run, StudyName, app
+from compbo.console import BAD_INPUT, CommandError, interrupts_end_at_once, out, say
+from compbo.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from compbo.laboratory.results import Filled, Results
+    from compbo.laboratory.tell import Told
+    from compbo.space import Space
+
+PANEL = "A run by hand, in a laboratory"
+
+SpaceFile = Annotated[
+    Path | None, typer.Option("--space", help="Of a new run, the parameters: a TOML file.", rich_help_panel=WHAT)
+]
+Maximize = Annotated[
+    bool | None, typer.Option("--maximize/--minimize", help="Of a new run, the direction.", rich_help_panel=WHAT)
+]
+Excel = Annotated[bool, typer.Option("--excel", help="CSV with semicolons and decimal commas, as Excel may want it.")]
+ValueColumn = Annotated[str | None, typer.Option("--value", help="The column of the value, if not `value`.")]
+Sheet = Annotated[Path, typer.Argument(metavar="FILE", help="CSV of any spreadsheet, or JSON lines (.jsonl).")]
+Numbers = Annotated[list[int] | None, typer.Argument(metavar="NUMBER", help="Of trials, as `compbo status` shows.")]
+
+
+@app.command(epilog=EPILOG, rich_help_panel=PANEL)
+def ask(
+    run: Run,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many points, suggested jointly.")] = 1,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write them to be filled in: a .csv or .jsonl file.")
+    ] = None,
+    excel: Excel = False,
+    space: SpaceFile = None,
+    maximize: Maximize = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of a new run; 0.", rich_help_panel=METHOD)] = None,
+    acquisition: Annotated[str | None, typer.Option(help="ei, pi, sr, ucb or logei.", rich_help_panel=METHOD)] = None,
+    maximizer: Annotated[
+        str | None, typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD)
+    ] = None,
+    noise: Annotated[
+        float | None, typer.Option(help="Standard deviation of the values, if known.", rich_help_panel=METHOD)
+    ] = None,
+    study_name: StudyName = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Suggest the next points of a run, which is begun if it is not there.
+
+    [dim]compbo ask run.db --space space.toml -n 4 -o next.csv[/]
+    """
+    with interrupts_end_at_once():
+        from compbo.cli.tables import print_asked
+        from compbo.laboratory.ask import ask_points
+        from compbo.laboratory.open import run_opener
+        from compbo.laboratory.sheet import check_sheet_target, sheet_row, write_sheet
+
+    if output is not None:
+        check_sheet_target(output)
+    elif excel:
+        raise CommandError("--excel says how to write --output, which is missing.", BAD_INPUT)
+    options = {"seed": seed, "acquisition": acquisition, "maximizer": maximizer, "noise": noise}
+    if maximize is not None:
+        options["direction"] = "maximize" if maximize else "minimize"
+    asked = ask_points(run_opener(run, study_name, _space(space), options), count)
+    print_asked(asked)
+    if output is not None:
+        predicted: Iterable[Any] = asked.predicted or [None] * len(asked.points)
+        pairs = zip(asked.points, predicted, strict=True)
+        write_sheet((sheet_row(point.number or 0, point, p) for point, p in pairs), output, excel=excel)
+        say(f"Fill in the values: {output}. Then: compbo tell {run} {output}")
+
+
+@app.command(epilog=EPILOG, rich_help_panel=PANEL)
+def tell(
+    run: Run,
+    file: Sheet,
+    value: ValueColumn = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Correct what was told with another value.")] = False,
+    study_name: StudyName = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Take the results of points that were asked for, all that a file has or none.
+
+    A row is found by its number, or by its parameters; a parameter that was set a little differently is told as it was
+    set. A row without a value is left out; one that failed has the word failed as its value, or a yes in the column
+    `failed`. A column `comment` is kept.
+
+    [dim]compbo tell run.db next.csv[/]
+    """
+    with interrupts_end_at_once():
+        from compbo.laboratory.results import SheetError, results_of
+        from compbo.laboratory.sheet import read_sheet
+        from compbo.laboratory.tell import tell_results
+        from compbo.storage import StoredRun
+
+    sheet = read_sheet(file)
+    with StoredRun.reopen(run, study_name, brief=True) as stored:
+        results = results_of(stored.space, sheet, value)
+        try:
+            told = tell_results(stored, results, file, replace=replace)
+        except SheetError as error:
+            raise CommandError(str(error), BAD_INPUT) from error
+    _say_what_was_taken(told, results, file)
+
+
+@app.command("import", epilog=EPILOG, rich_help_panel=PANEL)
+def import_(
+    run: Run,
+    file: Sheet,
+    value: ValueColumn = None,
+    space: SpaceFile = None,
+    maximize: Maximize = None,
+    study_name: StudyName = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Take what was measured before, all that a file has or none. What the run has already is left out.
+
+    [dim]compbo import run.db old.csv --space space.toml[/]
+    """
+    with interrupts_end_at_once():
+        from compbo.laboratory.open import run_opener
+        from compbo.laboratory.results import SheetError, results_of
+        from compbo.laboratory.sheet import read_sheet
+        from compbo.laboratory.tell import import_results
+
+    sheet = read_sheet(file)
+    options = {} if maximize is None else {"direction": "maximize" if maximize else "minimize"}
+    with run_opener(run, study_name, _space(space), options)() as stored:
+        results = results_of(stored.space, sheet, value)
+        try:
+            told = import_results(stored, results, file)
+        except SheetError as error:
+            raise CommandError(str(error), BAD_INPUT) from error
+    _say_what_was_taken(told, results, file)
+
+
+@app.command(epilog=EPILOG, rich_help_panel=PANEL)
+def status(
+    run: Run,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the pending points to be filled in.")
+    ] = None,
+    excel: Excel = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON on standard output.")] = False,
+    study_name: StudyName = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Show what was told, what is pending, the best so far, and how the last failure looked."""
+    from compbo.cli.tables import print_status, status_as_json
+    from compbo.laboratory.sheet import check_sheet_target, sheet_row, write_sheet
+    from compbo.storage import load_run
+
+    if output is not None:
+        check_sheet_target(output)
+    elif excel:
+        raise CommandError("--excel says how to write --output, which is missing.", BAD_INPUT)
+    optimizer, records = load_run(run, study_name)
+    if as_json:
+        typer.echo(status_as_json(optimizer, records))
+    else:
+        print_status(optimizer, records)
+    if output is not None:
+        pending = optimizer.pending
+        write_sheet((sheet_row(point.number or 0, point) for point in pending), output, excel=excel)
+        say(f"{counted(len(pending), 'pending point')}: {output}")
+
+
+@app.command(epilog=EPILOG, rich_help_panel=PANEL)
+def forget(
+    run: Run,
+    numbers: Numbers = None,
+    every: Annotated[bool, typer.Option("--all", help="All that are pending.")] = False,
+    study_name: StudyName = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Withdraw pending points that will never be evaluated."""
+    from compbo.bo.tell import pending_numbers
+    from compbo.storage import StoredRun
+
+    if bool(numbers) == every:
+        raise CommandError("Give the numbers of pending points, or --all.", BAD_INPUT)
+    with StoredRun.reopen(run, study_name, brief=True) as stored:
+        history = stored.contents().history
+        named = [point.number or 0 for point in history.pending] if every else numbers
+        stored.forget(pending_numbers(stored.space, history, named))
+    say(f"{counted(len(named or ()), 'point')} forgotten: {_listed(named or ())}." if named else "Nothing is pending.")
+
+
+@app.command(epilog=EPILOG, rich_help_panel=PANEL)
+def retry(
+    run: Run,
+    numbers: Numbers = None,
+    study_name: StudyName = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Ask again for points whose evaluation failed, all of them or those of the numbers given."""
+    from compbo.cli.tables import print_points
+    from compbo.laboratory.retry import retry_failed
+    from compbo.storage import StoredRun
+
+    with StoredRun.reopen(run, study_name, brief=True) as stored:
+        again = retry_failed(stored, numbers)
+        history = stored.contents().history
+    if not again:
+        say("Nothing has failed.")
+        return
+    print_points([p for p in history.pending if p.number in again.values()], {"in the place of": list(again)})
+    say(f"{counted(len(again), 'point')} pending again. If the run is one of compbo optimize, resume it; else tell.")
+
+
+def _space(path: Path | None) -> Space | None:
+    from compbo.cli.optimize import space_of
+
+    return None if path is None else space_of(path)
+
+
+def _say_what_was_taken(told: Told, results: Results, file: Path) -> None:
+    """One line for every kind of row."""
+    for evaluation in told.taken:
+        result = "failed" if evaluation.value is None else repr(evaluation.value)
+        note = f"  ({evaluation.message})" if evaluation.message and evaluation.message != "no value" else ""
+        out.print(f"trial {evaluation.number}: {result}{note}", markup=False)
+    say(f"{counted(len(told.taken), 'result')} taken from {file}.")
+    for old, new in told.replaced.items():
+        say(f"The result of trial {old} is corrected: it is trial {new} from now on.")
+    if told.known:
+        say(f"Known already, and not taken again: {_lines(told.known)}.")
+    if results.empty:
+        say(f"Without a value, and left out: {_lines(results.empty)}.")
+    if results.unused:
+        say(f"Note: nobody reads {counted(len(results.unused), 'column')} ({', '.join(results.unused)}).")
+
+
+def _lines(rows: Sequence[Filled]) -> str:
+    return f"line{'s' if len(rows) > 1 else ''} {_listed(row.line for row in rows)}"
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(str(number) for number in numbers)
