@@ -286,7 +286,7 @@ def test_what_is_left_out_under_a_number_is_as_suggested() -> None:
     optimizer = Optimizer(PLANE)
     (point,) = optimizer.ask(1)
     optimizer.tell(NumberedPoint({"y": 1.5}, point.number), 3.0)
-    assert optimizer.evaluations == [({"x": point["x"], "y": 1.5}, 3.0, "", 0)]
+    assert optimizer.evaluations == [({"x": point["x"], "y": 1.5}, 3.0, "", 0, dict(point))]
     with pytest.raises(ValueError, match='"x" is missing'):
         optimizer.tell(NumberedPoint({"y": 1.5}, 7), 3.0)  # no pending point has this number
 
@@ -701,7 +701,7 @@ def test_what_is_not_a_saved_optimizer(text: object) -> None:
         Optimizer.from_json(text)  # type: ignore[arg-type]
 
 
-SAVED = {"params": {"x": 0.0, "y": 0.0}, "value": 1.0, "message": "", "number": 0}
+SAVED = {"params": {"x": 0.0, "y": 0.0}, "value": 1.0, "message": "", "number": 0, "suggested": None}
 
 
 @pytest.mark.parametrize(

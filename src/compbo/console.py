@@ -68,7 +68,6 @@ class App(typer.Typer):
             cls=Commands,
             no_args_is_help=True,
             rich_markup_mode="rich",
-            add_completion=False,
             pretty_exceptions_enable=False,
             context_settings={"help_option_names": ["-h", "--help"]},
             **options,
@@ -88,6 +87,10 @@ class Commands(TyperGroup):
             typer.echo(ctx.get_help(), nl=False)  # empty where Rich has already printed it
             raise typer.Exit(BAD_INPUT)
         return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options; a switch has no type to show."""
+        return _without_types_of_switches(super().get_params(ctx))
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Begin to read the command line."""
@@ -114,6 +117,10 @@ def _usage_errors() -> Iterator[None]:
 class Command(TyperCommand):
     """A command whose errors are one line and an exit code; with --debug, the trace."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options; a switch has no type to show."""
+        return _without_types_of_switches(super().get_params(ctx))
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
@@ -128,6 +135,14 @@ class Command(TyperCommand):
                 raise
             say(error_line(error, flags(self)))
             raise typer.Exit(exit_code(error)) from None
+
+
+def _without_types_of_switches(parameters: list[Any]) -> list[Any]:
+    """The same parameters; the help would show `<bool>` beside every switch."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+            parameter.metavar = ""
+    return parameters
 
 
 def flags(command: TyperCommand) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from compbo.cli.completion import acquisitions, maximizers
 from compbo.console import App, interrupts_end_at_once, out, say, wide
 from compbo.inputs import check_target
 from compbo.versions import VERSION
@@ -123,9 +124,12 @@ def optimize(
     study_name: Annotated[str, typer.Option(help="Name of the run in the storage.", rich_help_panel=KEEP)] = "compbo",
     report: Annotated[Path | None, typer.Option(help="Write an HTML page.", rich_help_panel=KEEP)] = None,
     seed: Annotated[int, typer.Option(min=0, help="The only source of randomness.", rich_help_panel=METHOD)] = 0,
-    acquisition: Annotated[str, typer.Option(help="ei, pi, sr, ucb or logei.", rich_help_panel=METHOD)] = "ucb",
+    acquisition: Annotated[
+        str, typer.Option(help="ei, pi, sr, ucb or logei.", rich_help_panel=METHOD, autocompletion=acquisitions)
+    ] = "ucb",
     maximizer: Annotated[
-        str, typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD)
+        str,
+        typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD, autocompletion=maximizers),
     ] = "CAdam-ME",
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of the values, if known.", rich_help_panel=METHOD)
@@ -223,9 +227,14 @@ def catalogue(
 
 
 def default_output(run: str, suffix: str) -> Path:
-    """The name of the run's file with another suffix, in the current folder."""
-    name = run.rpartition("/")[2] if "://" in run else Path(run).name
-    return Path(Path(name or "run").stem + suffix)
+    """The name of the run's file with another suffix, beside it; of a run in a database server, here."""
+    kind, _, rest = run.rpartition("://")
+    if kind.startswith("sqlite"):
+        run = rest.partition("?")[0].removeprefix("/")  # sqlite:///run.db is here, sqlite:////data/run.db is not
+    elif kind:
+        run = rest.rpartition("/")[2]
+    path = Path(run or "run")
+    return path.with_name(path.stem + suffix)
 
 
 def attach_study() -> None:

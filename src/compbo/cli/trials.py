@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compbo.cli.app import EPILOG, METHOD, WHAT, Debug, Run, StudyName, app
+from compbo.cli.completion import acquisitions, maximizers
 from compbo.console import BAD_INPUT, CommandError, interrupts_end_at_once, out, say
 from compbo.words import counted
 
@@ -43,9 +44,12 @@ def ask(
     space: SpaceFile = None,
     maximize: Maximize = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of a new run; 0.", rich_help_panel=METHOD)] = None,
-    acquisition: Annotated[str | None, typer.Option(help="ei, pi, sr, ucb or logei.", rich_help_panel=METHOD)] = None,
+    acquisition: Annotated[
+        str | None, typer.Option(help="ei, pi, sr, ucb or logei.", rich_help_panel=METHOD, autocompletion=acquisitions)
+    ] = None,
     maximizer: Annotated[
-        str | None, typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD)
+        str | None,
+        typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD, autocompletion=maximizers),
     ] = None,
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of the values, if known.", rich_help_panel=METHOD)
@@ -108,7 +112,9 @@ def tell(
         try:
             told = tell_results(stored, results, file, replace=replace)
         except SheetError as error:
-            raise CommandError(str(error), BAD_INPUT) from error
+            correct = any(complaint.told_before for complaint in error.complaints)
+            hint = "\n--replace corrects what was told before." if correct else ""
+            raise CommandError(f"{error}{hint}", BAD_INPUT) from error
     _say_what_was_taken(told, results, file)
 
 

@@ -26,6 +26,7 @@ class Complaint(NamedTuple):
 
     line: int
     text: str
+    told_before: bool = False  # it can be corrected, if that is what is meant
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.text}" if self.line else self.text

@@ -29,6 +29,10 @@ class Told(NamedTuple):
     known: list[Filled]  # the run has exactly this result already
 
 
+class ToldBeforeError(ValueError):
+    """A trial has another result already."""
+
+
 class _Told(NamedTuple):
     """What a row tells: a result for a pending trial, or one for a trial that was told before."""
 
@@ -49,7 +53,7 @@ def tell_results(run: StoredRun, results: Results, place: object, *, replace: bo
         try:
             found = _told(run.space, contents, row, replace=replace)
         except ValueError as error:
-            complaints.append(Complaint(row.line, str(error).rstrip(".")))
+            complaints.append(Complaint(row.line, str(error).rstrip("."), isinstance(error, ToldBeforeError)))
             continue
         number = -1 if found is None else found.evaluation.number or 0
         if found is None:
@@ -90,7 +94,7 @@ def _told(space: Space, contents: Contents, row: Filled, *, replace: bool) -> _T
         return None
     if not replace:
         value = "as failed" if before.value is None else f"with the value {before.value!r}"
-        raise ValueError(f"trial {number} was told already, {value} (--replace corrects it)")
+        raise ToldBeforeError(f"trial {number} was told already, {value}")
     params = space.validate({**before.params, **row.params})
     return _Told(Evaluation(params, row.value, _message(row), now), is_pending=False)
 
