@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import os
 import re
 import runpy
 import shlex
@@ -17,6 +18,7 @@ from typing import Any
 
 import psutil
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import compbo
@@ -103,7 +105,7 @@ TRAIN = ("objective.py:train", "--space", "space.toml")
 
 def test_help_and_version() -> None:
     help_text = run("--help").output
-    for command in ("demo", "optimize", "report", "export", "catalogue"):
+    for command in "demo optimize report export catalogue ask tell import status forget retry".split():
         assert re.search(rf"\b{command}\b", help_text)
         shown = run(command, "--help")
         assert shown.exit_code == 0
@@ -471,11 +473,58 @@ def test_a_function_that_takes_too_long_is_stopped(folder: Path) -> None:
 
 
 def test_default_output() -> None:
-    assert [str(default_output(run, ".csv")) for run in ("a/run.db", "sqlite:///x/y.db", "postgresql://u@h/name")] == [
-        "run.csv",
-        "y.csv",
-        "name.csv",
-    ]
+    beside = {
+        "run.db": "run.csv",
+        "a/run.db": "a/run.csv",
+        "sqlite:///x/y.db": "x/y.csv",
+        "sqlite:////x/y.db?timeout=3": "/x/y.csv",
+        "sqlite+pysqlite:///y.db": "y.csv",
+        "postgresql://u@h/name": "name.csv",
+        "postgresql://u@h/": "run.csv",
+    }
+    assert {run: str(default_output(run, ".csv")) for run in beside} == beside
+
+
+def test_report_and_export_write_beside_the_run(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    assert optimize(*TRAIN, "-n", "2", "--storage", "sub/run.db").exit_code == 0
+    for command, name in (("report", "run.html"), ("export", "run.csv")):
+        assert f"sub/{name}" in run(command, "sub/run.db").output
+        assert (folder / "sub" / name).is_file()
+        assert not (folder / name).exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("compbo fo", ["forget"]),
+        ("compbo study st", ["status"]),
+        ("compbo ask --sp", ["--space"]),
+        ("compbo optimize --acquisition l", ["logei"]),
+        ("compbo ask --maximizer CAdam-", ["CAdam-ME"]),
+    ],
+)
+def test_the_tab_key_completes(words: str, offered: list[str]) -> None:
+    asked = {"_COMPBO_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    named = [sys.executable, "-c", "import sys; sys.argv[0] = 'compbo'; from compbo.cli import main; main()"]
+    done = subprocess.run(named, env={**os.environ, **asked}, capture_output=True, text=True)
+    assert (done.stdout.split(), done.stderr) == (offered, "")
+
+
+def test_the_completion_of_a_shell_can_be_installed() -> None:
+    shown = run("--show-completion", "bash")
+    assert (shown.exit_code, "complete -o default" in shown.output) == (0, True)
+
+
+def test_no_help_shows_the_type_of_a_switch() -> None:
+    group = typer.main.get_command(app)
+    study = group.commands["study"]  # type: ignore[attr-defined]
+    named = [[], *([name] for name in group.commands), *(["study", name] for name in study.commands)]  # type: ignore[attr-defined]
+    assert len(named) > 15
+    for words in named:
+        shown = run(*words, "--help").output
+        assert "--help" in shown
+        assert "bool" not in shown, words
 
 
 def test_an_objective_pickles(folder: Path) -> None:

@@ -483,7 +483,9 @@ def test_export_reads_back_exactly(tmp_path: Path) -> None:
 def test_none_is_a_word_in_csv_and_what_is_not_there_is_empty(tmp_path: Path) -> None:
     records = [
         Record(0, "COMPLETE", 1.0, {"kind": None, "n": 3}),
-        Record(1, "FAIL", None, {"kind": "rbf"}, "it, broke", None, 'File "x"\nline 2', "2026-01-31T17:00:00", "", 0.25),
+        Record(
+            1, "FAIL", None, {"kind": "rbf"}, "it, broke", None, 'File "x"\nline 2', "2026-01-31T17:00:00", "", 0.25
+        ),
         Record(2, "RUNNING", None, {"kind": "None", "n": 4}),
     ]
     write(records, tmp_path / "run.csv")

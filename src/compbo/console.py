@@ -83,7 +83,7 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words before the command; without any, show the help."""
-        if not args and self.no_args_is_help:
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:  # which is how the tab key asks
             typer.echo(ctx.get_help(), nl=False)  # empty where Rich has already printed it
             raise typer.Exit(BAD_INPUT)
         return super().parse_args(ctx, args)

@@ -7,11 +7,11 @@ ACQUISITIONS = ("ei", "pi", "sr", "ucb", "logei")
 
 def acquisitions(incomplete: str) -> list[str]:
     """Names of acquisition functions that begin like this."""
-    return [name for name in ACQUISITIONS if name.startswith(incomplete.lower())]
+    return [name for name in ACQUISITIONS if name.startswith(incomplete)]
 
 
 def maximizers(incomplete: str) -> list[str]:
-    """Names of the catalogue that begin like this, in upper or lower case."""
+    """Names of the catalogue that begin like this."""
     from compbo.maximizers import catalogue_rows
 
-    return [row["name"] for row in catalogue_rows() if row["name"].lower().startswith(incomplete.lower())]
+    return [row["name"] for row in catalogue_rows() if row["name"].startswith(incomplete)]

@@ -15,11 +15,16 @@ from compbo.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from compbo.laboratory.results import Filled, Results
+    from compbo.evaluation import Evaluation
+    from compbo.laboratory.results import Filled, Results, SheetError
     from compbo.laboratory.tell import Told
     from compbo.space import Space
 
 PANEL = "A run by hand, in a laboratory"
+REMEDIES = {
+    "value": "--value names the column of the values, if it is not called value.",
+    "replace": "--replace corrects what was told before.",
+}
 
 SpaceFile = Annotated[
     Path | None, typer.Option("--space", help="Of a new run, the parameters: a TOML file.", rich_help_panel=WHAT)
@@ -112,9 +117,7 @@ def tell(
         try:
             told = tell_results(stored, results, file, replace=replace)
         except SheetError as error:
-            correct = any(complaint.told_before for complaint in error.complaints)
-            hint = "\n--replace corrects what was told before." if correct else ""
-            raise CommandError(f"{error}{hint}", BAD_INPUT) from error
+            raise _nothing_taken(error) from error
     _say_what_was_taken(told, results, file)
 
 
@@ -145,7 +148,7 @@ def import_(
         try:
             told = import_results(stored, results, file)
         except SheetError as error:
-            raise CommandError(str(error), BAD_INPUT) from error
+            raise _nothing_taken(error) from error
     _say_what_was_taken(told, results, file)
 
 
@@ -229,12 +232,22 @@ def _space(path: Path | None) -> Space | None:
     return None if path is None else space_of(path)
 
 
+def _nothing_taken(error: SheetError) -> CommandError:
+    """What is wrong with a sheet, and the options that help."""
+    remedies = {complaint.remedy for complaint in error.complaints}
+    hints = [hint for option, hint in REMEDIES.items() if option in remedies]
+    return CommandError("\n".join([str(error), *hints]), BAD_INPUT)
+
+
 def _say_what_was_taken(told: Told, results: Results, file: Path) -> None:
     """One line for every kind of row."""
     for evaluation in told.taken:
         result = "failed" if evaluation.value is None else repr(evaluation.value)
-        note = f"  ({evaluation.message})" if evaluation.message and evaluation.message != "no value" else ""
-        out.print(f"trial {evaluation.number}: {result}{note}", markup=False)
+        notes = [
+            *(f"{name} {evaluation.params[name]}, not {old}" for name, old in changed_parameters(evaluation).items()),
+            *([evaluation.message] if evaluation.message not in ("", "no value") else ()),
+        ]
+        out.print(f"trial {evaluation.number}: {result}" + f"  ({'; '.join(notes)})" * bool(notes), markup=False)
     say(f"{counted(len(told.taken), 'result')} taken from {file}.")
     for old, new in told.replaced.items():
         say(f"The result of trial {old} is corrected: it is trial {new} from now on.")
@@ -244,6 +257,12 @@ def _say_what_was_taken(told: Told, results: Results, file: Path) -> None:
         say(f"Without a value, and left out: {_lines(results.empty)}.")
     if results.unused:
         say(f"Note: nobody reads {counted(len(results.unused), 'column')} ({', '.join(results.unused)}).")
+
+
+def changed_parameters(evaluation: Evaluation) -> dict[str, Any]:
+    """What was suggested, where something else was set."""
+    suggested = evaluation.suggested or {}
+    return {name: value for name, value in suggested.items() if evaluation.params[name] != value}
 
 
 def _lines(rows: Sequence[Filled]) -> str:

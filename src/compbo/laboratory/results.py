@@ -26,7 +26,7 @@ class Complaint(NamedTuple):
 
     line: int
     text: str
-    told_before: bool = False  # it can be corrected, if that is what is meant
+    remedy: str = ""  # the option that helps, if there is one: `replace` or `value`
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.text}" if self.line else self.text
@@ -92,8 +92,8 @@ def results_of(space: Space, sheet: Sheet, value_column: str | None = None) -> R
     """
     value = value_column or VALUE
     complaints, unused = [], []
-    if value_column is not None and value_column not in sheet.columns:
-        complaints.append(Complaint(0, f'there is no column "{value_column}"; there are {", ".join(sheet.columns)}'))
+    if value not in sheet.columns and (value_column is not None or not {FAILED, STATE} & set(sheet.columns)):
+        complaints.append(Complaint(0, f'there is no column "{value}"; there are {", ".join(sheet.columns)}', "value"))
     parameters = [column_of(name) for name in space.names]
     for column in sheet.columns:
         if column not in (*parameters, value, NUMBER, FAILED, COMMENT, STATE, MESSAGE, *IGNORED):

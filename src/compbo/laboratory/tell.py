@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from compbo.storage.trials import Contents
 
 CLOSE = 1e-9  # relative difference of two floats that are the same number
+SIX_DIGITS = 5e-6  # half a unit of the sixth: spreadsheets keep that many, and people set fewer
 
 
 class Told(NamedTuple):
@@ -53,7 +54,8 @@ def tell_results(run: StoredRun, results: Results, place: object, *, replace: bo
         try:
             found = _told(run.space, contents, row, replace=replace)
         except ValueError as error:
-            complaints.append(Complaint(row.line, str(error).rstrip("."), isinstance(error, ToldBeforeError)))
+            remedy = "replace" if isinstance(error, ToldBeforeError) else ""
+            complaints.append(Complaint(row.line, str(error).rstrip("."), remedy))
             continue
         number = -1 if found is None else found.evaluation.number or 0
         if found is None:
@@ -66,7 +68,7 @@ def tell_results(run: StoredRun, results: Results, place: object, *, replace: bo
         raise SheetError(place, complaints)
     pending = {number: found.evaluation for number, (_, found) in told.items() if found.is_pending}
     for number, evaluation in pending.items():
-        used = evaluation.params if evaluation.params != contents.history.pending_point(number) else None
+        used = None if evaluation.suggested is None else evaluation.params
         run.finish(number, Outcome(evaluation.value, evaluation.message), used)
     corrected = [found.evaluation for _, found in told.values() if not found.is_pending]
     numbers = run.add_evaluations(corrected)
@@ -80,8 +82,9 @@ def _told(space: Space, contents: Contents, row: Filled, *, replace: bool) -> _T
     number = row.number if row.number is not None else _number_described(space, history, row)
     pending = history.pending_point(number)
     if pending is not None:
-        params = space.validate({**pending, **row.params})
-        return _Told(Evaluation(params, row.value, _message(row), number), is_pending=True)
+        params = space.validate({**pending, **_set_differently(space, row, pending)})
+        suggested = dict(pending) if params != pending else None
+        return _Told(Evaluation(params, row.value, _message(row), number, suggested), is_pending=True)
     now = contents.now(number)
     if history.pending_point(now) is not None:
         if row.failed:
@@ -95,7 +98,7 @@ def _told(space: Space, contents: Contents, row: Filled, *, replace: bool) -> _T
     if not replace:
         value = "as failed" if before.value is None else f"with the value {before.value!r}"
         raise ToldBeforeError(f"trial {number} was told already, {value}")
-    params = space.validate({**before.params, **row.params})
+    params = space.validate({**before.params, **_set_differently(space, row, before.params)})
     return _Told(Evaluation(params, row.value, _message(row), now), is_pending=False)
 
 
@@ -154,13 +157,26 @@ def _number_described(space: Space, history: History, row: Filled) -> int:
     return found[0].number or 0
 
 
+def _set_differently(space: Space, row: Filled, point: dict[str, Any] | NumberedPoint) -> dict[str, Any]:
+    """The parameters of a row that are not those of the point, nor what a spreadsheet has made of them."""
+    return {
+        name: value
+        for name, value in row.params.items()
+        if not isinstance(space.parameters[name], Float)
+        or row.rounding.get(name, 0.0) > SIX_DIGITS * abs(value)
+        or not _is_near(row, name, point)
+    }
+
+
+def _is_near(row: Filled, name: str, point: dict[str, Any] | NumberedPoint) -> bool:
+    """Whether a number is that of the point, up to the digits that were written."""
+    near = row.rounding.get(name, 0.0) + CLOSE * abs(point[name])
+    return bool(abs(row.params[name] - point[name]) <= near)
+
+
 def _describes(space: Space, row: Filled, point: dict[str, Any] | NumberedPoint) -> bool:
     """Whether the parameters of a row are those of a point, up to the digits that were written."""
-    for name, value in row.params.items():
-        if isinstance(space.parameters[name], Float):
-            near = row.rounding.get(name, 0.0) + CLOSE * abs(point[name])
-            if abs(value - point[name]) > near:
-                return False
-        elif value != point[name]:
-            return False
-    return True
+    return all(
+        _is_near(row, name, point) if isinstance(space.parameters[name], Float) else value == point[name]
+        for name, value in row.params.items()
+    )
