@@ -263,14 +263,14 @@ def test_methods_without_an_acquisition_function_can_be_kept_and_are_named_if_no
         (("ucb",), ["levy-2/ucb/CAdam/seed0"], ["bohb", "random-search"]),
         (("u*", "none"), ["levy-2/ucb/CAdam/seed0", "levy-2/bohb/seed0", "levy-2/random-search/seed0"], []),
         (("none",), ["levy-2/bohb/seed0", "levy-2/random-search/seed0"], []),
-        ((), [cell.name for cell in cells], []),
+        ((), [one.name for one in cells], []),
     ):
         keep = Filter(acquisition=wanted)
-        assert [cell.name for cell in keep.apply(cells)] == kept
+        assert [one.name for one in keep.apply(cells)] == kept
         assert keep.left_out_without_acquisition(cells) == left_out
     assert Filter(acquisition=("ucb",), optimiser=("CAdam", "bohb")).left_out_without_acquisition(cells) == ["bohb"]
     with pytest.raises(ValueError, match="none of these cells has the acquisition 'none'"):
-        Filter(acquisition=("none",)).apply([cell for cell in cells if cell.method.acquisition])
+        Filter(acquisition=("none",)).apply([one for one in cells if one.method.acquisition])
 
 
 @pytest.mark.parametrize(

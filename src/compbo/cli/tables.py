@@ -1,25 +1,33 @@
-"""What the commands of a run by hand show: a batch, and the state of a run."""
+"""What the commands of a run by hand show: a batch, what was taken from a file, and the state of a run."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from compbo.console import quote, wide
+from compbo.console import BAD_INPUT, CommandError, out, quote, say, wide
 from compbo.records import FAIL
 from compbo.strict_json import dumps
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from compbo.bo.numbered_point import NumberedPoint
     from compbo.bo.optimizer import Optimizer
+    from compbo.evaluation import Evaluation
     from compbo.laboratory.ask import Asked
+    from compbo.laboratory.results import Filled, Results, SheetError
+    from compbo.laboratory.tell import Told
     from compbo.records import Record
 
 PARAMETERS_SHOWN = 12
 FAILURES_SHOWN = 8
+REMEDIES = {
+    "value": "--value names the column of the values, if it is not called value.",
+    "replace": "--replace corrects what was told before.",
+}
 
 
 def print_asked(asked: Asked) -> None:
@@ -104,3 +112,45 @@ def print_points(points: Sequence[NumberedPoint], more: Mapping[str, Sequence[An
         further = [*([""] if rest else ()), *(column[row] for column in more.values())]
         table.add_row(*(Text(str(cell)) for cell in (point.number, *(point[name] for name in shown), *further)))
     wide().print(table)
+
+
+def nothing_taken(error: SheetError) -> CommandError:
+    """What is wrong with a sheet, and the options that help."""
+    remedies = {complaint.remedy for complaint in error.complaints}
+    hints = [hint for option, hint in REMEDIES.items() if option in remedies]
+    return CommandError("\n".join([str(error), *hints]), BAD_INPUT)
+
+
+def print_taken(told: Told, results: Results, file: Path) -> None:
+    """One line for every kind of row."""
+    for evaluation in told.taken:
+        result = "failed" if evaluation.value is None else repr(evaluation.value)
+        notes = [
+            *(f"{name} {evaluation.params[name]}, not {old}" for name, old in _changed_parameters(evaluation).items()),
+            *([evaluation.message] if evaluation.message not in ("", "no value") else ()),
+        ]
+        out.print(f"trial {evaluation.number}: {result}" + f"  ({'; '.join(notes)})" * bool(notes), markup=False)
+    say(f"{counted(len(told.taken), 'result')} taken from {file}.")
+    for old, new in told.replaced.items():
+        say(f"The result of trial {old} is corrected: it is trial {new} from now on.")
+    if told.known:
+        say(f"Known already, and not taken again: {_lines(told.known)}.")
+    if results.empty:
+        say(f"Without a value, and left out: {_lines(results.empty)}.")
+    if results.unused:
+        say(f"Note: nobody reads {counted(len(results.unused), 'column')} ({', '.join(results.unused)}).")
+
+
+def _changed_parameters(evaluation: Evaluation) -> dict[str, Any]:
+    """What was suggested, where something else was set."""
+    suggested = evaluation.suggested or {}
+    return {name: value for name, value in suggested.items() if evaluation.params[name] != value}
+
+
+def _lines(rows: Sequence[Filled]) -> str:
+    return f"line{'s' if len(rows) > 1 else ''} {listed(row.line for row in rows)}"
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Numbers with commas between them."""
+    return ", ".join(str(number) for number in numbers)

@@ -9,22 +9,15 @@ import typer
 
 from compbo.cli.app import EPILOG, METHOD, WHAT, Debug, Run, StudyName, app
 from compbo.cli.completion import acquisitions, maximizers
-from compbo.console import BAD_INPUT, CommandError, interrupts_end_at_once, out, say
+from compbo.console import BAD_INPUT, CommandError, interrupts_end_at_once, say
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from compbo.evaluation import Evaluation
-    from compbo.laboratory.results import Filled, Results, SheetError
-    from compbo.laboratory.tell import Told
     from compbo.space import Space
 
 PANEL = "A run by hand, in a laboratory"
-REMEDIES = {
-    "value": "--value names the column of the values, if it is not called value.",
-    "replace": "--replace corrects what was told before.",
-}
 
 SpaceFile = Annotated[
     Path | None, typer.Option("--space", help="Of a new run, the parameters: a TOML file.", rich_help_panel=WHAT)
@@ -106,6 +99,7 @@ def tell(
     [dim]compbo tell run.db next.csv[/]
     """
     with interrupts_end_at_once():
+        from compbo.cli.tables import nothing_taken, print_taken
         from compbo.laboratory.results import SheetError, results_of
         from compbo.laboratory.sheet import read_sheet
         from compbo.laboratory.tell import tell_results
@@ -117,8 +111,8 @@ def tell(
         try:
             told = tell_results(stored, results, file, replace=replace)
         except SheetError as error:
-            raise _nothing_taken(error) from error
-    _say_what_was_taken(told, results, file)
+            raise nothing_taken(error) from error
+    print_taken(told, results, file)
 
 
 @app.command("import", epilog=EPILOG, rich_help_panel=PANEL)
@@ -136,6 +130,7 @@ def import_(
     [dim]compbo import run.db old.csv --space space.toml[/]
     """
     with interrupts_end_at_once():
+        from compbo.cli.tables import nothing_taken, print_taken
         from compbo.laboratory.open import run_opener
         from compbo.laboratory.results import SheetError, results_of
         from compbo.laboratory.sheet import read_sheet
@@ -148,8 +143,8 @@ def import_(
         try:
             told = import_results(stored, results, file)
         except SheetError as error:
-            raise _nothing_taken(error) from error
-    _say_what_was_taken(told, results, file)
+            raise nothing_taken(error) from error
+    print_taken(told, results, file)
 
 
 @app.command(epilog=EPILOG, rich_help_panel=PANEL)
@@ -193,6 +188,7 @@ def forget(
 ) -> None:
     """Withdraw pending points that will never be evaluated."""
     from compbo.bo.tell import pending_numbers
+    from compbo.cli.tables import listed
     from compbo.storage import StoredRun
 
     if bool(numbers) == every:
@@ -201,7 +197,7 @@ def forget(
         history = stored.contents().history
         named = [point.number or 0 for point in history.pending] if every else numbers
         stored.forget(pending_numbers(stored.space, history, named))
-    say(f"{counted(len(named or ()), 'point')} forgotten: {_listed(named or ())}." if named else "Nothing is pending.")
+    say(f"{counted(len(named or ()), 'point')} forgotten: {listed(named or ())}." if named else "Nothing is pending.")
 
 
 @app.command(epilog=EPILOG, rich_help_panel=PANEL)
@@ -230,44 +226,3 @@ def _space(path: Path | None) -> Space | None:
     from compbo.cli.optimize import space_of
 
     return None if path is None else space_of(path)
-
-
-def _nothing_taken(error: SheetError) -> CommandError:
-    """What is wrong with a sheet, and the options that help."""
-    remedies = {complaint.remedy for complaint in error.complaints}
-    hints = [hint for option, hint in REMEDIES.items() if option in remedies]
-    return CommandError("\n".join([str(error), *hints]), BAD_INPUT)
-
-
-def _say_what_was_taken(told: Told, results: Results, file: Path) -> None:
-    """One line for every kind of row."""
-    for evaluation in told.taken:
-        result = "failed" if evaluation.value is None else repr(evaluation.value)
-        notes = [
-            *(f"{name} {evaluation.params[name]}, not {old}" for name, old in changed_parameters(evaluation).items()),
-            *([evaluation.message] if evaluation.message not in ("", "no value") else ()),
-        ]
-        out.print(f"trial {evaluation.number}: {result}" + f"  ({'; '.join(notes)})" * bool(notes), markup=False)
-    say(f"{counted(len(told.taken), 'result')} taken from {file}.")
-    for old, new in told.replaced.items():
-        say(f"The result of trial {old} is corrected: it is trial {new} from now on.")
-    if told.known:
-        say(f"Known already, and not taken again: {_lines(told.known)}.")
-    if results.empty:
-        say(f"Without a value, and left out: {_lines(results.empty)}.")
-    if results.unused:
-        say(f"Note: nobody reads {counted(len(results.unused), 'column')} ({', '.join(results.unused)}).")
-
-
-def changed_parameters(evaluation: Evaluation) -> dict[str, Any]:
-    """What was suggested, where something else was set."""
-    suggested = evaluation.suggested or {}
-    return {name: value for name, value in suggested.items() if evaluation.params[name] != value}
-
-
-def _lines(rows: Sequence[Filled]) -> str:
-    return f"line{'s' if len(rows) > 1 else ''} {_listed(row.line for row in rows)}"
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return ", ".join(str(number) for number in numbers)

@@ -69,7 +69,16 @@ def records_of(trials: Sequence[FrozenTrial]) -> list[Record]:
     """The trials that count: not those that wait for a program to take them, were forgotten or replaced."""
     counting = [trial for trial in trials if trial.state.name != "WAITING" and not is_forgotten(trial)]
     replaced = _replaced(trials)
-    return [_record(trial) for trial in counting if trial.number not in replaced]
+    before = {new: old for old, new in replaced.items()}
+    numbered = {trial.number: trial for trial in trials}
+    return [_record(t, numbered[_origin(before, t.number)]) for t in counting if t.number not in replaced]
+
+
+def _origin(before: dict[int, int], number: int) -> int:
+    """The number under which the point of a trial was first asked for, or stored."""
+    while number in before:
+        number = before[number]
+    return number
 
 
 def _replaced(trials: Sequence[FrozenTrial]) -> dict[int, int]:
@@ -83,23 +92,28 @@ def is_forgotten(trial: FrozenTrial) -> bool:
     return bool(trial.system_attrs.get(FORGOTTEN)) and trial.state.is_finished()
 
 
-def _record(trial: FrozenTrial) -> Record:
-    """A trial as a record; a pruned one has failed."""
-    suggested = {name: on_its_step(value, trial.distributions[name]) for name, value in trial.params.items()}
-    used = unpack(USED, trial.system_attrs)
+def _record(trial: FrozenTrial, origin: FrozenTrial) -> Record:
+    """A trial as a record; a pruned one has failed. origin: the trial that it stands for, or itself."""
+    params = unpack(USED, trial.system_attrs) or _suggested(trial)
+    was_asked = not origin.system_attrs.get(IMPORTED)
+    suggested = _suggested(origin) if was_asked and _suggested(origin) != params else None
     pruned = trial.state.name == "PRUNED"
     return Record(
         trial.number,
         state={"COMPLETE": COMPLETE, "RUNNING": RUNNING}.get(trial.state.name, FAIL),
         value=trial.value if trial.state.name == "COMPLETE" else None,
-        params=used or suggested,
+        params=params,
         message=str(trial.user_attrs.get(MESSAGE, "pruned" if pruned else "")),
-        suggested=suggested if used is not None and not trial.system_attrs.get(IMPORTED) else None,
+        suggested=suggested,
         traceback=str(unpack(TRACEBACK, trial.system_attrs) or ""),
         asked=_time(trial.datetime_start),
         ended=_time(trial.datetime_complete),
         seconds=_seconds(trial.user_attrs.get(SECONDS)),
     )
+
+
+def _suggested(trial: FrozenTrial) -> dict[str, Any]:
+    return {name: on_its_step(value, trial.distributions[name]) for name, value in trial.params.items()}
 
 
 def _time(moment: datetime | None) -> str:
