@@ -31,8 +31,8 @@ err = Console(stderr=True, highlight=False)
 
 
 def say(message: str) -> None:
-    """A line for the person at the terminal; not part of the result."""
-    err.print(message, soft_wrap=True)
+    """A line for the person at the terminal, as it is; not part of the result."""
+    err.print(message, markup=False, soft_wrap=True)
 
 
 def wide() -> Console:
@@ -110,7 +110,7 @@ def _usage_errors() -> Iterator[None]:
     except typer.TyperException as error:
         context: Any = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "compbo"
-        say(f"[bold red]Error:[/] {escape(error.format_message().rstrip('.'))} (see {command} --help).")
+        _say_in_color(f"[bold red]Error:[/] {escape(error.format_message().rstrip('.'))} (see {command} --help).")
         raise typer.Exit(BAD_INPUT) from None
 
 
@@ -133,7 +133,7 @@ class Command(TyperCommand):
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
-            say(error_line(error, flags(self)))
+            _say_in_color(error_line(error, flags(self)))
             raise typer.Exit(exit_code(error)) from None
 
 
@@ -143,6 +143,11 @@ def _without_types_of_switches(parameters: list[Any]) -> list[Any]:
         if getattr(parameter, "is_flag", False) and parameter.metavar is None:
             parameter.metavar = ""
     return parameters
+
+
+def _say_in_color(marked: str) -> None:
+    """A line with Rich's markup."""
+    err.print(marked, soft_wrap=True)
 
 
 def flags(command: TyperCommand) -> dict[str, str]:
