@@ -62,7 +62,7 @@ def ask(
     with interrupts_end_at_once():
         from compbo.cli.tables import print_asked
         from compbo.laboratory.ask import ask_points
-        from compbo.laboratory.open import run_opener
+        from compbo.laboratory.open import find_run
         from compbo.laboratory.sheet import check_sheet_target, sheet_row, write_sheet
 
     if output is not None:
@@ -72,7 +72,7 @@ def ask(
     options = {"seed": seed, "acquisition": acquisition, "maximizer": maximizer, "noise": noise}
     if maximize is not None:
         options["direction"] = "maximize" if maximize else "minimize"
-    asked = ask_points(run_opener(run, study_name, _space(space), options), count)
+    asked = ask_points(find_run(run, study_name, _space(space), options).open, count)
     print_asked(asked)
     if output is not None:
         predicted: Iterable[Any] = asked.predicted or [None] * len(asked.points)
@@ -131,19 +131,21 @@ def import_(
     """
     with interrupts_end_at_once():
         from compbo.cli.tables import nothing_taken, print_taken
-        from compbo.laboratory.open import run_opener
+        from compbo.laboratory.open import find_run
         from compbo.laboratory.results import SheetError, results_of
         from compbo.laboratory.sheet import read_sheet
-        from compbo.laboratory.tell import import_results
+        from compbo.laboratory.tell import evaluations_of, import_evaluations
 
     sheet = read_sheet(file)
     options = {} if maximize is None else {"direction": "maximize" if maximize else "minimize"}
-    with run_opener(run, study_name, _space(space), options)() as stored:
-        results = results_of(stored.space, sheet, value)
-        try:
-            told = import_results(stored, results, file)
-        except SheetError as error:
-            raise nothing_taken(error) from error
+    place = find_run(run, study_name, _space(space), options)
+    results = results_of(place.space, sheet, value)
+    try:
+        evaluations = evaluations_of(place.space, results, file)
+    except SheetError as error:
+        raise nothing_taken(error) from error
+    with place.open() as stored:
+        told = import_evaluations(stored, evaluations)
     print_taken(told, results, file)
 
 

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compbo.bo.settings import Settings
 from compbo.errors import OptionError
 from compbo.storage import StoredRun, signature_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from compbo.space import Space
 
 NEW_NAME = "compbo"  # of a run whose name nobody said
 
 
-def run_opener(
-    source: str, study_name: str | None, space: Space | None, options: Mapping[str, Any]
-) -> Callable[[], StoredRun]:
-    """A function that opens the run, and makes it if it is not there.
+class RunPlace(NamedTuple):
+    """Where a run is or will be, and what it is or will be begun with."""
+
+    source: str
+    name: str
+    space: Space
+    settings: Settings
+
+    def open(self) -> StoredRun:
+        """The run, for this process alone and for a moment; it is made if it is not there."""
+        return StoredRun.open(self.source, self.name, self.space, self.settings, brief=True)
+
+
+def find_run(source: str, study_name: str | None, space: Space | None, options: Mapping[str, Any]) -> RunPlace:
+    """The run that is there, or the one to be made; nothing is written.
 
     Args:
         source: a file or a storage URL.
@@ -37,10 +48,8 @@ def run_opener(
                 "{option} is missing: {source} is a new run, so say which parameters it has (a TOML file).",
                 source=source,
             )
-        settings = Settings(**given)
-        return lambda: StoredRun.open(source, study_name or NEW_NAME, space, settings, brief=True)
+        return RunPlace(source, study_name or NEW_NAME, space, Settings(**given))
     if "maximizer" in given:
         given["hyperparameters"] = {}
     same = there.space if space is None else space
-    wanted = replace(there.settings, **given)
-    return lambda: StoredRun.open(source, there.name, same, wanted, brief=True)
+    return RunPlace(source, there.name, same, replace(there.settings, **given))

@@ -88,8 +88,12 @@ def sheet_row(number: int, params: Mapping[str, Any], predicted: Sequence[float]
         VALUE: None,
         FAILED: None,
         COMMENT: None,
-        **dict(zip(PREDICTED, predicted or (None, None), strict=True)),
+        **dict(zip(PREDICTED, map(_rounded, predicted) if predicted else (None, None), strict=True)),
     }
+
+
+def _rounded(number: float) -> float:
+    return float(f"{number:.6g}")
 
 
 class _Written(NamedTuple):

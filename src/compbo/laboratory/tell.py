@@ -102,30 +102,35 @@ def _told(space: Space, contents: Contents, row: Filled, *, replace: bool) -> _T
     return _Told(Evaluation(params, row.value, _message(row), now), is_pending=False)
 
 
-def import_results(run: StoredRun, results: Results, place: object) -> Told:
-    """Store what was measured before the run; what the run has already is not stored again.
+def evaluations_of(space: Space, results: Results, place: object) -> list[tuple[Filled, Evaluation]]:
+    """The rows of a sheet that tell by themselves what was measured where; SheetError if one is not complete.
 
-    SheetError, and nothing stored, if a row cannot be. place: the name of the sheet.
+    place: the name of the sheet.
     """
-    history = run.contents().history
     complaints = list(results.complaints)
-    there = Counter(_identity(e.params, e.value) for e in history.evaluations)
-    taken: list[Evaluation] = []
-    known: list[Filled] = []
+    found = []
     for row in results.told:
         try:
-            evaluation = Evaluation(run.space.validate(row.params), row.value, _message(row))
+            found.append((row, Evaluation(space.validate(row.params), row.value, _message(row))))
         except ValueError as error:
             complaints.append(Complaint(row.line, str(error).rstrip(".")))
-            continue
+    if complaints:
+        raise SheetError(place, complaints)
+    return found
+
+
+def import_evaluations(run: StoredRun, evaluations: list[tuple[Filled, Evaluation]]) -> Told:
+    """Store what was measured before the run; what the run has already is not stored again."""
+    there = Counter(_identity(e.params, e.value) for e in run.contents().history.evaluations)
+    taken: list[Evaluation] = []
+    known: list[Filled] = []
+    for row, evaluation in evaluations:
         identity = _identity(evaluation.params, evaluation.value)
         if there[identity] > 0:
             there[identity] -= 1
             known.append(row)
         else:
             taken.append(evaluation)
-    if complaints:
-        raise SheetError(place, complaints)
     numbers = run.add_evaluations(taken)
     return Told([e._replace(number=number) for e, number in zip(taken, numbers, strict=True)], {}, known)
 
