@@ -106,38 +106,38 @@ def test_from_a_model_come_mean_and_deviation(folder: Path) -> None:
         assert (row["value"], row["failed"], row["comment"]) == (None, None, None)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("ask new.db", "--space is missing: new.db is a new run"),
-        ("ask run.db --seed 5", "--seed (stored 0, given 5)"),
-        ("ask run.db --maximize", "direction"),
-        ("ask run.db --maximizer SCGA", "--maximizer (stored 'CAdam-ME', given 'SCGA')"),
-        ("ask run.db --space other.toml", "the parameters (stored batch, celsius"),
-        ("ask run.db -o next.xls", "must end in .csv or .jsonl"),
-        ("ask run.db -o space.toml", "must end in .csv or .jsonl"),
-        ("ask run.db -o there.csv", "is there already, and may be filled in"),
-        ("ask run.db --excel", "--excel says how to write --output"),
-        ("ask run.db --study-name other", "--space is missing"),
-        ("tell run.db nowhere.csv", "nowhere.csv: there is no such file"),
-        ("tell new.db there.csv", "new.db: there is no such file"),
-        ("status new.db", "new.db: there is no such file"),
-        ("forget run.db", "Give the numbers of pending points, or --all"),
-        ("forget run.db 0 --all", "Give the numbers of pending points, or --all"),
-        ("forget run.db 9", "trial 9 was never asked for"),
-        ("retry run.db 0", "trial 0 has not failed: it is pending"),
-        ("retry run.db 9", "trial 9 has not failed: it was never asked for"),
-    ],
-)
-def test_bad_input_is_a_line_and_changes_nothing(words: str, message: str, folder: Path) -> None:
+BAD_INPUT = [
+    ("ask new.db", "--space is missing: new.db is a new run"),
+    ("ask run.db --seed 5", "--seed (stored 0, given 5)"),
+    ("ask run.db --maximize", "direction"),
+    ("ask run.db --maximizer SCGA", "--maximizer (stored 'CAdam-ME', given 'SCGA')"),
+    ("ask run.db --space other.toml", "the parameters (stored batch, celsius"),
+    ("ask run.db -o next.xls", "must end in .csv or .jsonl"),
+    ("ask run.db -o space.toml", "must end in .csv or .jsonl"),
+    ("ask run.db -o there.csv", "is there already, and may be filled in"),
+    ("ask run.db --excel", "--excel says how to write --output"),
+    ("ask run.db --study-name other", "--space is missing"),
+    ("tell run.db nowhere.csv", "nowhere.csv: there is no such file"),
+    ("tell new.db there.csv", "new.db: there is no such file"),
+    ("status new.db", "new.db: there is no such file"),
+    ("forget run.db", "Give the numbers of pending points, or --all"),
+    ("forget run.db 0 --all", "Give the numbers of pending points, or --all"),
+    ("forget run.db 9", "trial 9 was never asked for"),
+    ("retry run.db 0", "trial 0 has not failed: it is pending"),
+    ("retry run.db 9", "trial 9 has not failed: it was never asked for"),
+]
+
+
+def test_bad_input_is_a_line_and_changes_nothing(folder: Path) -> None:
     begin()
     Path("other.toml").write_text("[x]\ntype = 'bool'\n")
     Path("there.csv").write_text("number,value\n0,1\n")
     before = load_records("run.db")
-    said = run(*words.split(), code=2)
-    assert said.stderr.startswith("Error: ")
-    assert message in " ".join(said.stderr.split())
-    assert said.stdout == ""
+    for words, message in BAD_INPUT:
+        said = run(*words.split(), code=2)
+        assert said.stderr.startswith("Error: ")
+        assert message in " ".join(said.stderr.split()), words
+        assert said.stdout == ""
     assert load_records("run.db") == before
     assert not Path("new.db").exists()
 
@@ -288,23 +288,23 @@ def test_a_sheet_for_excel_comes_back(folder: Path) -> None:
     assert all(record.suggested is None for record in load_records("run.db"))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "there is nothing in it"),
-        ("\n\n", "there is nothing in it"),
-        ("number,number\n0,1\n", 'line 1: there are two columns "number"'),
-        ("number,,value\n0,1,2\n", "line 1: column 2 has no name"),
-        ("number,value\n0,1,2\n", "line 2: it has more cells than the header"),
-        ('number,value\n0,"1\n', "line 2: unexpected end of data"),
-        ("number;value\n0;1.234\n1;0,5\n", "line 2: value: '1.234' may be a thousand times more"),
-        ("number;value\n0;1.234,5\n", "line 2: value: '1.234,5' has two kinds of separators"),
-        ('number,value\n0,"1,5"\n', "line 2: value: '1,5' is not a number (with commas between the cells"),
-    ],
-)
-def test_what_cannot_be_read_for_sure_is_refused(text: str, message: str, folder: Path) -> None:
+UNREADABLE = [
+    ("", "there is nothing in it"),
+    ("\n\n", "there is nothing in it"),
+    ("number,number\n0,1\n", 'line 1: there are two columns "number"'),
+    ("number,,value\n0,1,2\n", "line 1: column 2 has no name"),
+    ("number,value\n0,1,2\n", "line 2: it has more cells than the header"),
+    ('number,value\n0,"1\n', "line 2: unexpected end of data"),
+    ("number;value\n0;1.234\n1;0,5\n", "line 2: value: '1.234' may be a thousand times more"),
+    ("number;value\n0;1.234,5\n", "line 2: value: '1.234,5' has two kinds of separators"),
+    ('number,value\n0,"1,5"\n', "line 2: value: '1,5' is not a number (with commas between the cells"),
+]
+
+
+def test_what_cannot_be_read_for_sure_is_refused(folder: Path) -> None:
     begin()
-    assert message in run("tell", "run.db", sheet("results.csv", text), code=2).stderr
+    for text, message in UNREADABLE:
+        assert message in run("tell", "run.db", sheet("results.csv", text), code=2).stderr
     assert told() == {}
 
 

@@ -535,6 +535,52 @@ def test_a_second_process_is_refused_until_the_first_ends(db: Path) -> None:
     compbo.minimize(bowl, PLANE, storage=db, evaluations=1)
 
 
+BEGIN = """
+import pathlib, sys, time
+import compbo
+pathlib.Path(sys.argv[2]).touch()
+while len(list(pathlib.Path.cwd().glob("ready*"))) < 3:
+    time.sleep(0.01)
+compbo.minimize(lambda p: p["x"], {"x": compbo.Float(0, 1)}, evaluations=2, storage="run.db", study_name=sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("names", ["abc", "aaa"])
+def test_three_processes_create_one_database_at_once(names: str, tmp_path: Path) -> None:
+    """Of three runs all succeed; of one run three times, each succeeds or is told to wait."""
+    commands = [[sys.executable, "-c", BEGIN, name, f"ready{number}"] for number, name in enumerate(names)]
+    started = [subprocess.Popen(c, cwd=tmp_path, stderr=subprocess.PIPE, text=True) for c in commands]
+    said = [process.communicate(timeout=300)[1] for process in started]
+    succeeded = [process.returncode == 0 for process in started]
+    if names == "abc":
+        assert all(succeeded), said
+    assert any(succeeded), said
+    for success, text in zip(succeeded, said, strict=True):
+        assert success or "is in use by process" in text or "took over this run" in text
+    for name in set(names):
+        assert [record.state for record in load_records(tmp_path / "run.db", name)] == ["COMPLETE"] * 2
+    assert [path.name for path in tmp_path.iterdir() if "ready" not in path.name] == ["run.db"]
+
+
+def test_a_read_only_database_says_so_and_can_be_read(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {"evaluations": 2, **CHEAP}
+    compbo.minimize(bowl, PLANE, storage=db, **options)
+    read_only = f"sqlite:///file:{db}?mode=ro&uri=true"  # as SQLite itself refuses it
+    with pytest.raises(ValueError, match="is read-only: make it writable, or work on a copy of it"):
+        compbo.minimize(bowl, PLANE, storage=read_only, **options)
+    with pytest.raises(ValueError, match="is read-only"):
+        StoredRun.reopen(read_only, None, brief=True)
+    assert compbo.load(read_only).best_value == compbo.load(db).best_value
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and may(path, mode))
+    with pytest.raises(ValueError, match=re.escape(f"{db} is read-only: make it writable")):
+        compbo.minimize(bowl, PLANE, storage=db, **options)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != db.parent and may(path, mode))
+    with pytest.raises(ValueError, match="its folder is read-only"):
+        compbo.minimize(bowl, PLANE, storage=db, **options)
+    assert len(load_records(db)) == 2
+
+
 def test_a_run_elsewhere_is_believed_to_live_while_its_heart_beats() -> None:
     storage = optuna.storages.InMemoryStorage()
     study_id = storage.create_new_study([optuna.study.StudyDirection.MINIMIZE], "a")
