@@ -122,6 +122,13 @@ class TestDefinition:
         expected = mean_utility if acquisition.linear_outer else mean_utility.log()
         torch.testing.assert_close(acquisition.outer(v), expected, rtol=1e-14, atol=0)
 
+    def test_a_utility_says_whether_it_is_homogeneous(self, acquisition: object) -> None:
+        """h(c v) = c h(v), which a tracker relies on that puts (M/K) v in place of v."""
+        v = acquisition.inner(PosteriorSamples(randn(2, 3, 1), randn(2, 3, 8, seed=1)), self.BEST)
+        for c in (0.1, 64.0):
+            scaled = torch.allclose(acquisition.utility(c * v), c * acquisition.utility(v), rtol=1e-12, atol=0)
+            assert scaled == acquisition.homogeneous_utility == (acquisition.name != "pi")
+
     def test_derivative_of_inner(self, acquisition: object) -> None:
         mean, deviation = randn(2, 3, 1), randn(2, 3, 5, seed=1)
         c = randn(2, 3, 5, seed=2)

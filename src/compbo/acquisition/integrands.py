@@ -28,6 +28,7 @@ class Acquisition(Protocol):
 
     name: ClassVar[str]
     linear_outer: ClassVar[bool]  # whether f is a mean of utilities: LogEI takes a logarithm of it
+    homogeneous_utility: ClassVar[bool]  # whether h(c v) = c h(v) for c > 0: PI's sigmoid is not
 
     def inner(self, samples: PosteriorSamples, best: float) -> Tensor:
         """v (B, q, K)."""
@@ -73,6 +74,7 @@ class _MaxMean:
     """f(v) = (1/M) sum_m max_j v_jm: the outer function of EI, SR and UCB."""
 
     linear_outer: ClassVar[bool] = True
+    homogeneous_utility: ClassVar[bool] = True
 
     def utility(self, v: Tensor) -> Tensor:
         """max_j v_jm."""
@@ -150,6 +152,7 @@ class PI:
     tau: float = 1e-3
     name: ClassVar[str] = "pi"
     linear_outer: ClassVar[bool] = True
+    homogeneous_utility: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """tau is a temperature."""
@@ -193,6 +196,7 @@ class LogEI:
     tau: float = 1e-6
     name: ClassVar[str] = "logei"
     linear_outer: ClassVar[bool] = False
+    homogeneous_utility: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """tau is a temperature."""

@@ -36,6 +36,11 @@ class AcquisitionOracle(Sampled):
         """Whether f is a mean of the columns' utilities."""
         return self.acquisition.linear_outer
 
+    @property
+    def homogeneous_utility(self) -> bool:
+        """Whether h(c v) = c h(v) for c > 0."""
+        return self.acquisition.homogeneous_utility
+
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
         """v (B, q, K) at x (B, q, d) and the way back to x for the first `gradient_rows` batches."""
         rows = x.shape[0] if gradient_rows is None else gradient_rows
