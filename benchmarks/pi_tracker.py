@@ -1,4 +1,4 @@
-"""What the paper's tracker does to PI: `python -m benchmarks.pi_tracker` renews docs/pi_tracker.svg and its table.
+"""What the paper's tracker does to PI: `python -m benchmarks.pi_tracker` renews docs/pi_tracker.svg and the tables.
 
 Three surrogates (Levy in 6 and 10 dimensions, Styblinski-Tang in 10), q = 4, 8 restarts, 64 steps, minibatches of 128
 columns of a pool of 8192, 16 seeds. Every method has the same data, start points and samples. AdamOS-FSM is CAdam
@@ -27,7 +27,6 @@ CONTROL = "AdamOS-FSM"
 TRACKED = ("SCGA", "ASCGA", "CAdam", "NASA", "SCSC", "SCSC-Adam")
 UPDATES = ("paper", "drawn")
 DOCS = Path(__file__).parents[1] / "docs"
-BEGIN, END = "<!-- measured:begin -->", "<!-- measured:end -->"
 COLOURS = {"paper": "#D55E00", "drawn": "#0072B2", "": "#555555"}
 
 
@@ -180,14 +179,19 @@ def _dots(axes: Any, climbs: Climbs, tasks: dict[str, int]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
+def write_table(name: str, rows: str) -> None:
+    """Put a table between its marks in the page."""
+    page = DOCS / "pi_tracker.md"
+    before, begin, rest = page.read_text().partition(f"<!-- {name}:begin -->")
+    _, end, after = rest.partition(f"<!-- {name}:end -->")
+    page.write_text(f"{before}{begin}\n{rows}\n{end}{after}")
+
+
 def main() -> None:
     climbs = measure("pi")
     draw(climbs, DOCS / "pi_tracker.svg")
-    page = DOCS / "pi_tracker.md"
-    before, _, rest = page.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    tables = f"{table(climbs)}\n\nLogEI:\n\n{mean_table(measure('logei'))}"
-    page.write_text(f"{before}{BEGIN}\n{tables}\n{END}{after}")
+    write_table("pi", table(climbs))
+    write_table("logei", mean_table(measure("logei")))
 
 
 if __name__ == "__main__":
