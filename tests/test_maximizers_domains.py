@@ -49,9 +49,7 @@ def failures(name: str, acquisition: str, points: Tensor) -> list[str]:
     x0 = torch.rand(B, Q, D, dtype=DTYPE, generator=seeded(2))
     found = []
     for given in Space(entry.domain).from_unit(points):
-        trace = make_maximizer(name, **given)(
-            oracle, x0, budget=Budget(STEPS), box=Box.unit(D), generator=seeded(3)
-        )
+        trace = make_maximizer(name, **given)(oracle, x0, budget=Budget(STEPS), box=Box.unit(D), generator=seeded(3))
         inside = bool(((trace.best >= 0) & (trace.best <= 1)).all())
         if Status.FAILED in trace.status or not inside or not bool(torch.isfinite(trace.best_value).all()):
             found.append(f"{name} under {acquisition} at {given}: {[status.value for status in trace.status]}")

@@ -52,9 +52,7 @@ def oracle(posterior: GPPosterior, form: str, steps: int = 64) -> AcquisitionOra
     return AcquisitionOracle(UCB(), posterior, make_samples(form, Q, minibatch=K, steps=steps), best=1.0)
 
 
-def step_counts(
-    posterior: GPPosterior, name: str, pool_steps: int = 64, restarts: int = B
-) -> tuple[float, float, int]:
+def step_counts(posterior: GPPosterior, name: str, pool_steps: int = 64, restarts: int = B) -> tuple[float, float, int]:
     """Operators and elements per step: the difference of two lengths leaves out what is done once."""
     x = torch.rand(restarts, Q, D, dtype=DTYPE, generator=stream(0, "start"))
     counts = []
