@@ -403,7 +403,7 @@ def test_the_papers_domains_are_those_of_its_tables(rule):
 WIDER = {"Adadelta": {"lr"}, "RMSprop": {"alpha"}, "SGA": {"momentum"}, "SCGA": {"lr"}, "ASCGA": {"lr"}}
 
 
-@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("name", sorted(PAPER))
 def test_a_tuning_domain_is_the_papers_unless_a_default_needs_a_wider_one(name):
     entry = get_entry(name)
     other = {h for h, parameter in entry.domain.items() if parameter != entry.paper_domain[h]}
