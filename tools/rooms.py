@@ -44,7 +44,7 @@ ROOMS = {
     "base": Room(
         "types, numbers, seeds, errors, words, files",
         (
-            *("errors", "words", "versions", "files", "inputs", "extras", "seeds", "numerics", "types"),
+            *("errors", "words", "versions", "files", "inputs", "extras", "seeds", "numerics", "threads", "types"),
             *("evaluation", "records"),
         ),
     ),
