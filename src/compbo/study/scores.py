@@ -152,7 +152,7 @@ def won_by(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def table_of_winners(table: pd.DataFrame, by: str = "optimiser") -> pd.DataFrame:
-    """#Best (%) and mean NFR of every optimiser, or group of a column `by` such as the order, as in the paper's Table 1.
+    """#Best (%) and mean NFR of every optimiser, or of every group of a column `by`, as in the paper's Table 1.
 
     #Best is over the contests in which a member of the group ran; the NFR over all its runs. Methods without an
     acquisition function are in no contest, and left out.
