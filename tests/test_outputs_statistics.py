@@ -69,6 +69,16 @@ def test_tasks_are_resampled_where_one_has_a_single_run() -> None:
     assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval), abs=1e-9)
 
 
+def test_groups_of_tasks_count_the_same_and_tasks_are_resampled_within_theirs() -> None:
+    tasks, groups = ["a", "b", "c", "d", "e", "f", "g"], [16, 16, 16, 16, 40, 40, 40]
+    found = estimate([1.0, 1.0, 1.0, 1.0, 3.0, 3.0, 3.0], tasks, groups=groups)
+    assert found.value == 2.0  # not 13 / 7
+    assert (found.low, found.high) == (2.0, 2.0)
+    assert found.unit == "tasks"
+    assert estimate([1.0, 1.0, 1.0, 3.0, 3.0], list("abcde"), groups=[1, 1, 1, 2, 2]).unit == "nothing"
+    assert estimate([1.0, 1.0, np.nan, 3.0], list("abcd"), groups=[1, 1, 1, 2]).value == 2.0
+
+
 def test_there_is_no_interval_of_one_or_two_runs() -> None:
     for tasks in (["a"], ["a", "b"]):
         found = estimate(np.arange(1.0, len(tasks) + 1), tasks)

@@ -50,7 +50,7 @@ def win_shares(final: ArrayLike) -> Array:
     missing = np.isnan(values)
     lowest = np.min(np.where(missing, np.inf, values), axis=0, keepdims=True)
     won = (values == lowest) & ~missing
-    return np.where(missing, np.nan, won / np.maximum(won.sum(axis=0), 1))
+    return np.asarray(np.where(missing, np.nan, won / np.maximum(won.sum(axis=0), 1)))
 
 
 def best_share(final: ArrayLike) -> Array:
@@ -61,7 +61,7 @@ def best_share(final: ArrayLike) -> Array:
     """
     won = win_shares(final)
     ran = (~np.isnan(won)).sum(axis=1)
-    return np.divide(100.0 * np.nansum(won, axis=1), ran, out=np.full(len(won), np.nan), where=ran > 0)
+    return np.asarray(np.divide(100.0 * np.nansum(won, axis=1), ran, out=np.full(len(won), np.nan), where=ran > 0))
 
 
 def bayesmark_score(loss: ArrayLike, random_loss: ArrayLike, best_loss: ArrayLike) -> Array:

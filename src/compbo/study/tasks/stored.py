@@ -1,7 +1,7 @@
 """What random search reaches on a tuning task: L* and L_rand of the Bayesmark score, as stored with the package.
 
 score_t = 100 (1 - (L_t - L*) / (L_t^rand - L*)): 0 is random search after the same number of evaluations, 100 the
-best loss that a large random search ever saw; the search is finite and the losses are noisy, so more than 100 happens.
+best loss known, which is the smaller of the best one here and that of all methods of a study (`scores.best_losses`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,15 @@ class Reference(NamedTuple):
     best: float
     curve: tuple[float, ...]
 
+    @property
+    def evaluations_known(self) -> int:
+        """The most evaluations for which L_rand is stored."""
+        return COUNTS[len(self.curve) - 1]
+
     def random_loss(self, evaluations: int) -> float:
         """L_rand after this many evaluations, linear in their logarithm between the stored counts."""
         counts = COUNTS[: len(self.curve)]
-        if not 1 <= evaluations <= counts[-1]:
+        if not 1 <= evaluations <= self.evaluations_known:
             raise ValueError(
                 f"Task {self.task}: random search is stored for 1 to {counts[-1]} evaluations, not {evaluations}; "
                 f"measure more with {_COMMAND}."

@@ -48,21 +48,35 @@ class Estimate(NamedTuple):
     runs: int
 
 
-def resample(strata: ArrayLike, generator: np.random.Generator, resamples: int = RESAMPLES) -> Resampling:
-    """Weights of the runs, given the task of each."""
-    _, task = np.unique(np.asarray(strata), return_inverse=True)
-    sizes = np.bincount(task)
-    count, runs = len(sizes), len(task)
-    weights = 1.0 / (count * sizes[task])
-    if runs and (sizes > 1).all():
-        drawn = np.empty((resamples, runs))
+def resample(
+    strata: ArrayLike,
+    generator: np.random.Generator,
+    resamples: int = RESAMPLES,
+    groups: ArrayLike | None = None,
+) -> Resampling:
+    """Weights of the runs, given the task of each.
+
+    groups: of the tasks, such as dimensions; every group counts the same, and tasks are resampled within theirs.
+    """
+    names = np.asarray(strata)
+    _, first, task = np.unique(names, return_index=True, return_inverse=True)
+    group = np.zeros(len(first), dtype=np.int64)
+    if groups is not None and len(first):
+        group = np.unique(np.asarray(groups)[first], return_inverse=True)[1]
+    sizes, members = np.bincount(task), np.bincount(group)
+    share = 1.0 / (len(members) * members[group]) if len(first) else np.empty(0)  # of a task
+    weights = share[task] / sizes[task]
+    if len(task) and (sizes > 1).all():
+        drawn = np.empty((resamples, len(task)))
         for k, size in enumerate(sizes):
             drawn[:, task == k] = generator.multinomial(size, np.full(size, 1.0 / size), resamples)
         return Resampling(weights, drawn * weights, "seeds")
-    if count >= FEWEST_TASKS:
-        drawn = generator.multinomial(count, np.full(count, 1.0 / count), resamples).astype(np.float64)
+    if len(task) and (members >= FEWEST_TASKS).all():
+        drawn = np.empty((resamples, len(first)))
+        for g, size in enumerate(members):
+            drawn[:, group == g] = generator.multinomial(size, np.full(size, 1.0 / size), resamples)
         return Resampling(weights, drawn[:, task] * weights, "tasks")
-    return Resampling(weights, np.empty((0, runs)), "nothing")
+    return Resampling(weights, np.empty((0, len(task))), "nothing")
 
 
 def mean(values: Array, weights: Array) -> Array:
@@ -106,22 +120,24 @@ def estimate(
     strata: ArrayLike,
     statistic: Statistic = mean,
     *,
+    groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
     resamples: int = RESAMPLES,
 ) -> Estimate:
     """A statistic of values (N, ...) of runs, and its 95 % interval by percentiles; strata: the task of each run.
 
+    groups: of each run's task, where groups of tasks are to count the same (`resample`).
     Runs with a NaN are left out. Without a generator the draws are those of a stream of their own, so that the same
     table gives the same numbers.
     """
     array, tasks = np.asarray(values, dtype=np.float64), np.asarray(strata)
     known = ~np.isnan(array).any(axis=tuple(range(1, array.ndim)))
-    array, tasks = array[known], tasks[known]
+    array, tasks, groups = array[known], tasks[known], None if groups is None else np.asarray(groups)[known]
     if not len(array):
         nothing = np.full(array.shape[1:], np.nan)
         return Estimate(nothing, nothing, nothing, "nothing", 0, 0)
     generator = numpy_stream(0, "bootstrap") if generator is None else generator
-    drawn = resample(tasks, generator, resamples)
+    drawn = resample(tasks, generator, resamples, groups)
     value = statistic(array, drawn.weights[None])[0]
     if drawn.unit == "nothing":
         low = high = np.full_like(value, np.nan)

@@ -46,7 +46,7 @@ def _weights(array: Array) -> Array:
     """What each run counts for among those of its method and task."""
     there = ~np.isnan(array)
     counts = there.sum(axis=-1, keepdims=True)
-    return np.divide(there, counts, out=np.full(array.shape, np.nan), where=counts > 0)
+    return np.asarray(np.divide(there, counts, out=np.full(array.shape, np.nan), where=counts > 0))
 
 
 def _compared(runs: Array) -> Array:
@@ -90,7 +90,7 @@ def _mean(shares: Array) -> Array:
     """The mean over the tasks, (tasks, ...) -> (...), of what is there."""
     count = (~np.isnan(shares)).sum(axis=0)
     total = np.nansum(shares, axis=0)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
 
 
 def _over_seeds(array: Array, generator: np.random.Generator, resamples: int) -> Array:
@@ -118,7 +118,7 @@ def _over_tasks(shares: Array, generator: np.random.Generator, resamples: int) -
     known = ~np.isnan(shares)
     weight = np.tensordot(drawn, known.astype(np.float64), axes=1)
     total = np.tensordot(drawn, np.nan_to_num(shares), axes=1)
-    return np.divide(total, weight, out=np.full(total.shape, np.nan), where=weight > 0)
+    return np.asarray(np.divide(total, weight, out=np.full(total.shape, np.nan), where=weight > 0))
 
 
 def below(values: ArrayLike, levels: ArrayLike) -> Array:

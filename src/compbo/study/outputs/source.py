@@ -1,0 +1,54 @@
+"""Where the outputs get their cells: a results folder or a compact file, and which of its cells are meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from compbo.study.cell import OtherVersionError, cell_from_json
+from compbo.study.schema import DONE, FAILED
+from compbo.study.store import Store, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import pandas as pd
+
+    from compbo.study.cell import Cell
+
+__all__ = ["DONE", "FAILED", "OtherVersionError", "Store", "read_full", "read_results", "select"]
+
+
+def read_results(path: str | Path) -> pd.DataFrame:
+    """The compact table of a results folder, or of a file that `compbo study export --compact` wrote."""
+    from compbo.study.outputs.compact import SOURCE_COLUMNS, compact, from_bytes
+
+    place = Path(path)
+    if place.is_file():
+        return from_bytes(place.read_bytes(), str(place))
+    return compact(read_full(place, SOURCE_COLUMNS))
+
+
+def read_full(path: str | Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """The table of a results folder, or some of its columns."""
+    place = Path(path)
+    if not (place / "cells").is_dir():
+        raise ValueError(
+            f"{place} is neither a results folder nor a compact file; name one with --results, or run a study first."
+        )
+    return load(place, columns)
+
+
+def select(
+    table: pd.DataFrame,
+    cells: Iterable[Cell] | None = None,
+    keep: Callable[[Sequence[Cell]], list[Cell]] | None = None,
+) -> pd.DataFrame:
+    """The rows of these cells, or of those that pass a filter; both of everything if neither is given."""
+    if cells is not None:
+        wanted = {cell.hash for cell in cells}
+    elif keep is not None:
+        wanted = {cell.hash for cell in keep([cell_from_json(text) for text in table["definition"]])}
+    else:
+        return table
+    return table[table["cell"].isin(wanted)].reset_index(drop=True)
