@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import compbo
 from compbo.optimizer import Optimizer
 from compbo.propose import Verdict
-from compbo.report import figures, figures_asks, figures_model, labels, page, render_report, slices, write_report
+from compbo.report import document, figures, figures_asks, figures_model, labels, render_report, slices, write_report
 from compbo.report.axes import axis_of, fraction, position, values_along
 from compbo.report.data import collect
 from compbo.report.reproduce import call
@@ -297,10 +297,10 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_embedded_json_cannot_end_its_script_and_reads_back(value: Any) -> None:
-    text = page.embedded(value)
+    text = document.embedded(value)
     assert text.isascii()
     assert not set("<>&") & set(text)
-    assert json.loads(text) == json.loads(json.dumps(page._finite(value)))
+    assert json.loads(text) == json.loads(json.dumps(document.finite(value)))
 
 
 class Elements(HTMLParser):
@@ -440,7 +440,7 @@ def test_what_the_disk_refuses_is_told_with_the_name_that_was_given(
     def full(**kwargs: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/somewhere/.compbo-x.tmp")
 
-    monkeypatch.setattr(page.tempfile, "mkstemp", full)
+    monkeypatch.setattr(document.tempfile, "mkstemp", full)
     with pytest.raises(OSError, match="No space left") as caught:
         write_report(plain_run(1), tmp_path / "run.html")
     assert caught.value.filename == str(tmp_path / "run.html")

@@ -1,4 +1,4 @@
-"""`compbo study`: list, run, status, retry, tune. What a command needs is imported when it runs."""
+"""`compbo study`: list, run, status, retry, tune, and the outputs. What a command needs is imported when it runs."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ app = typer.Typer(
 
 # After `app`: importing compbo.cli attaches it to the main command.
 from compbo.cli.console import INTERRUPTED, CommandError, out, readable, say  # noqa: E402
+from compbo.study.outputs.commands import register as register_outputs  # noqa: E402
 from compbo.words import counted  # noqa: E402
 
 FAILURES_SHOWN = 20
@@ -255,3 +256,6 @@ def tune(
         first = "/".join(done.unsolved[0])
         say(f"{len(done.unsolved)} are not: every configuration failed ({first}, ...); compbo study status says why.")
     say(f"Wrote {done.path}; use it: run --tuned{' --held-out' * held_out}")
+
+
+register_outputs(app)

@@ -36,6 +36,12 @@ def fixed(value: float, places: int = 2) -> str:
     return text.lstrip("-") if float(text) == 0.0 else text
 
 
+def signed(value: float, places: int = 2) -> str:
+    """A difference: `+0.02`, `-0.02`, or `0.00` without a sign."""
+    text = fixed(value, places)
+    return f"+{text}" if math.isfinite(value) and float(text) > 0.0 else text
+
+
 def with_interval(found: Estimate, places: int = 2, unit: str = "") -> str:
     """`0.31 [0.28, 0.35]`, or that there is no interval."""
     value = f"{fixed(float(found.value), places)}{unit}"

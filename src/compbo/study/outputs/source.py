@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compbo.study.cell import OtherVersionError, cell_from_json
+from compbo.study.counts import PAPER_CLASSIFICATION, PAPER_REGRESSION, PAPER_SYNTHETIC
 from compbo.study.schema import DONE, FAILED
 from compbo.study.store import Store, load
 
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
 
     from compbo.study.cell import Cell
 
-__all__ = ["DONE", "FAILED", "OtherVersionError", "Store", "read_full", "read_results", "select"]
+__all__ = ["DONE", "FAILED", "PAPER_COUNTS", "OtherVersionError", "Store", "read_full", "read_results", "select"]
+
+PAPER_COUNTS = {  # experiments, by the captions of the paper's figures
+    **{f"synthetic {dimension}D": count for dimension, count in PAPER_SYNTHETIC.items()},
+    "tuning, regression": PAPER_REGRESSION,
+    "tuning, classification": PAPER_CLASSIFICATION,
+}
 
 
 def read_results(path: str | Path) -> pd.DataFrame:

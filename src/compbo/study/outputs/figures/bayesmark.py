@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from compbo.words import counted
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
 
     from compbo.study.outputs.aggregate import How
     from compbo.study.outputs.runs import Study
@@ -95,13 +98,17 @@ def _summary(rows: pd.DataFrame, problem: str) -> Drawing:
     return Drawing(figure, f"Bayesmark {problem} summary: final scores by model and class. {text}")
 
 
-def pooled(rows: pd.DataFrame, group: str, way: str, step: int) -> np.ndarray[Any, Any]:
-    """Scores at a step, one per task and seed, pooled over the optimisers and acquisition functions of a class."""
+def pooled(rows: pd.DataFrame, group: str, way: str, step: int) -> tuple[Array, NDArray[np.object_]]:
+    """Scores at a step, one per task and seed, pooled over the optimisers and acquisition functions of a class.
+
+    With the task of each.
+    """
     part = rows[rows["group"] == group]
     part = part.assign(at=[float(curve[step]) if len(curve) > step else np.nan for curve in part["curve"]])
     part = part[part["at"].notna()]
     reduce = {"best": "max", "median": "median", "average": "mean"}[way]
-    return part.groupby(["task", "seed"], sort=True)["at"].agg(reduce).to_numpy()
+    reduced = part.groupby(["task", "seed"], sort=True)["at"].agg(reduce).reset_index()
+    return reduced["at"].to_numpy(), reduced["task"].to_numpy(dtype=object)
 
 
 def bayesmark_boxes(study: Study) -> dict[str, Drawing]:
@@ -132,7 +139,8 @@ def _boxes(rows: pd.DataFrame, problem: str) -> Drawing:
     legend(figure, [(CLASSES[group], class_look(group)) for group in groups], columns=len(groups))
     text = (
         f"{problem.capitalize()} tasks: {basis(rows)}. A box: the quartiles over tasks and seeds, pooled over "
-        f"optimisers and acquisition functions; whiskers reach the extremes. 'best', the paper's way, favours larger classes."
+        f"optimisers and acquisition functions; whiskers reach the extremes. 'best', the paper's way, favours the "
+        f"larger class."
     )
     footnote(figure, text)
     return Drawing(figure, f"Bayesmark {problem}: quartiles of the scores by model. {text}")
@@ -142,7 +150,7 @@ def _box_panel(place: Axes, rows: pd.DataFrame, groups: list[str], way: str) -> 
     for k, group in enumerate(groups):
         colour, hatch = class_look(group).colour, "" if group.endswith("-comp") else "////"
         for x, step in enumerate(STEPS_SHOWN):
-            values = pooled(rows, group, way, step)
+            values, _ = pooled(rows, group, way, step)
             if len(values):
                 place.boxplot(
                     [values], positions=[x + 0.34 * (k - (len(groups) - 1) / 2)], widths=0.27, whis=(0, 100),
