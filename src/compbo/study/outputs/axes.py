@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 SYNTHETIC, TUNING, OWN = "synthetic", "tuning", "own"
 PLAIN, SHIFTED, NOISY = "plain", "shifted", "noisy"
-VARIANTS = (PLAIN, SHIFTED, NOISY)
+VARIANTS = (PLAIN, SHIFTED, NOISY, OWN)
+VARIANT_WORDS = {PLAIN: "synthetic functions", SHIFTED: "shifted functions", NOISY: "noisy functions", OWN: "own tasks"}
 REGRESSION_TASKS, CLASSIFICATION_TASKS = "regression", "classification"
 
 ACQUISITIONS = ("ei", "pi", "sr", "ucb", "logei")  # in the order of the paper, then what came after it
@@ -68,14 +69,14 @@ class MethodAxes(NamedTuple):
 def task_axes(task: str) -> TaskAxes:
     """Of a spec such as `levy-16-shifted` or `rf-boston-mse`."""
     if ":" in task:
-        return TaskAxes(OWN, function=task)
+        return TaskAxes(OWN, function=task, variant=OWN)
     synthetic = parse_synthetic(task)
     if synthetic is not None:
         variant = NOISY if synthetic.noise else SHIFTED if synthetic.shifted else PLAIN
         return TaskAxes(SYNTHETIC, function=synthetic.function, variant=variant)
     tuning = parse_tuning(task)
     if tuning is None:
-        return TaskAxes(OWN, function=task)
+        return TaskAxes(OWN, function=task, variant=OWN)
     problem = REGRESSION_TASKS if tuning.data in REGRESSION else CLASSIFICATION_TASKS
     return TaskAxes(TUNING, model=tuning.model, data=tuning.data, metric=tuning.metric, problem=problem)
 

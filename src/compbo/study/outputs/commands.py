@@ -80,7 +80,7 @@ def tables(
     held_out: HeldOut = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Write every table as CSV, Markdown and LaTeX: Table 1 beside the paper's, regrets, ranks, costs, what is missing."""
+    """Write every table as CSV, Markdown and LaTeX: Table 1 beside the paper's, regrets, ranks, costs, gaps."""
     from compbo.study.outputs.write import write_tables
 
     study = _study(selection, results, tuned=tuned, held_out=held_out)
@@ -152,6 +152,5 @@ def export(
         table = select(read_full(results), cells, keep)
         table.to_parquet(output, index=False)
     size = output.stat().st_size
-    say(
-        f"Wrote {counted(len(table), 'cell')} to {output}, {size / 1000:.0f} kB ({size / max(len(table), 1):.0f} B each)"
-    )
+    each = size / max(len(table), 1)
+    say(f"Wrote {counted(len(table), 'cell')} to {output}, {size / 1000:.0f} kB ({each:.0f} B each)")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compbo.study import scores
-from compbo.study.outputs.axes import SYNTHETIC, TUNING, VARIANTS, with_axes
+from compbo.study.outputs.axes import TUNING, VARIANTS, with_axes
 from compbo.study.outputs.compact import finished
 from compbo.study.outputs.source import FAILED
 from compbo.study.tasks import stored_reference
@@ -39,17 +39,16 @@ class Study:
 
     @cached_property
     def variants(self) -> list[str]:
-        """The kinds of synthetic functions that have finished runs: plain, shifted, noisy."""
-        found = set(self.table.loc[self.table["family"] == SYNTHETIC, "variant"])
-        return [variant for variant in VARIANTS if variant in found and len(self.synthetic(variant))]
+        """The kinds of functions that have finished runs with a regret: plain, shifted, noisy, own."""
+        return [variant for variant in VARIANTS if len(self.synthetic(variant))]
 
     def synthetic(self, variant: str) -> pd.DataFrame:
-        """The finished runs on synthetic functions of a variant: `curve` (normalised regret), `nfr`, `final_regret`."""
+        """The finished runs on functions of a variant: `curve` (normalised regret), `nfr`, `final_regret`."""
         return self._synthetic[self._synthetic["variant"] == variant]
 
     @cached_property
     def _synthetic(self) -> pd.DataFrame:
-        rows = finished(self.table[self.table["family"] == SYNTHETIC])
+        rows = finished(self.table[self.table["family"] != TUNING])
         rows = scores.with_final_scores(rows).assign(curve=None)
         rows["curve"] = objects(scores.normalised_regret(curve) for curve in rows["regret"])
         return rows[rows["nfr"].notna()]

@@ -98,7 +98,8 @@ def write_figures(
     """Every figure in these formats, and index.md. measured: of `make bench ARGS=memory`; done: told every file."""
     folder.mkdir(parents=True, exist_ok=True)
     written = Written({}, {}, [])
-    figures = {**FIGURES, "memory": partial(cost.memory, measured=measured)}
+    figures = dict(FIGURES)
+    figures["memory"] = partial(cost.memory, measured=measured)
     for name in chosen(figures, names):
         with styled():
             try:

@@ -30,7 +30,7 @@ MEGABYTE = 2.0**20
 
 
 def timed_runs(study: Study) -> pd.DataFrame:
-    """Finished synthetic runs that maximise an acquisition function, with `step_seconds`, the mean of a maximisation.
+    """Finished runs on synthetic functions with an acquisition function; `step_seconds`: the mean of a maximisation.
 
     Of UCB where there are such runs, as in the paper, else of all acquisition functions.
     """

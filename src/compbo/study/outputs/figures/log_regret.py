@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from compbo.study.outputs.aggregate import by_optimiser
-from compbo.study.outputs.axes import sorted_acquisitions, sorted_functions, sorted_optimisers
+from compbo.study.outputs.axes import VARIANT_WORDS, sorted_acquisitions, sorted_functions, sorted_optimisers
 from compbo.study.outputs.figures.canvas import Drawing, EndLabel, footnote, label_ends, legend, panels
 from compbo.study.outputs.figures.regret import STEPS, named, require_synthetic
 from compbo.study.outputs.look import look
@@ -63,8 +63,8 @@ def _grid(rows: pd.DataFrame, dimension: int, variant: str) -> Drawing:
         _name_lowest(axes[i, j], curves)
     units = {one.unit for curves in found.values() for one in curves.values()}
     text = (
-        f"{dimension}D, {variant} functions: {counted(len(rows), 'run')} of {counted(len(optimisers), 'optimiser')}, "
-        f"{seeds_of(rows)}; baselines are the same in every row. "
+        f"{dimension}D, {VARIANT_WORDS[variant]}: {counted(len(rows), 'run')} of "
+        f"{counted(len(optimisers), 'optimiser')}, {seeds_of(rows)}; baselines are the same in every row. "
         f"Strong and named: the {NAMED} that end lowest. Bands: {intervals(units)}."
     )
     footnote(figure, text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compbo.study.outputs.aggregate import FAIR, HOW_WORDS, PAPER, by_class, classes_in
-from compbo.study.outputs.axes import CLASSES, PLAIN, sorted_acquisitions
+from compbo.study.outputs.axes import CLASSES, PLAIN, VARIANT_WORDS, sorted_acquisitions
 from compbo.study.outputs.figures.canvas import Drawing, EndLabel, curve, footnote, label_ends, legend, panels
 from compbo.study.outputs.look import class_look
 from compbo.study.outputs.phrases import basis, intervals
@@ -32,7 +32,7 @@ def named(stem: str, variant: str) -> str:
 def require_synthetic(study: Study) -> list[str]:
     """The variants that have runs, or the reason why there is nothing to show."""
     if not study.variants:
-        raise NothingToShowError("there is no finished run on a synthetic function")
+        raise NothingToShowError("there is no finished run on a task whose optimum is known")
     return study.variants
 
 
@@ -63,7 +63,7 @@ def _regret_by_class(rows: pd.DataFrame, variant: str) -> Drawing:
 
 
 def _what(variant: str) -> str:
-    return {"plain": "Synthetic functions", "shifted": "Shifted functions", "noisy": "Noisy functions"}[variant]
+    return VARIANT_WORDS[variant].capitalize()
 
 
 def draw_classes(place: Axes, found: dict[str, Estimate], *, width: float = 1.5) -> None:
