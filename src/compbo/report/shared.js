@@ -94,7 +94,7 @@ const compboPage = (() => {
   };
 
   // Tables: cells are text, sorted as numbers where the column says so; what has no value comes last either way.
-  const PAGE = 25;
+  const PAGE = 25; // rows, unless the place says otherwise
   const element = (tag, properties = {}, children = []) => {
     const made = Object.assign(document.createElement(tag), properties);
     made.append(...children);
@@ -113,6 +113,7 @@ const compboPage = (() => {
   };
 
   const table = (place, { columns, rows, marks }) => {
+    const size = Number(place.dataset.page) || PAGE;
     let order = rows.map((_, i) => i);
     let sorted = { column: 0, direction: 1 };
     let first = 0;
@@ -128,13 +129,13 @@ const compboPage = (() => {
       return heading;
     });
     const fill = () => {
-      const shown = order.slice(first, first + PAGE);
+      const shown = order.slice(first, first + size);
       body.replaceChildren(...shown.map((r) => element("tr", { className: marks[r] || "" }, columns.map((column, i) => {
         const cell = rows[r][i];
         const kind = `${column.numeric ? "number" : ""}${column.kind === "long" ? " long" : ""}`;
         return element("td", { textContent: shortened(cell, column), className: kind, title: column.kind === "float" ? cell : "" });
       }))));
-      const last = Math.min(first + PAGE, rows.length);
+      const last = Math.min(first + size, rows.length);
       state.textContent = rows.length ? `${first + 1} to ${last} of ${rows.length}` : "none yet";
       back.disabled = first === 0;
       next.disabled = last >= rows.length;
@@ -152,14 +153,14 @@ const compboPage = (() => {
       first = 0;
       fill();
     };
-    back.addEventListener("click", () => { first -= PAGE; fill(); });
-    next.addEventListener("click", () => { first += PAGE; fill(); });
+    back.addEventListener("click", () => { first -= size; fill(); });
+    next.addEventListener("click", () => { first += size; fill(); });
     const scroll = element("div", { className: "scroll", tabIndex: 0 }, [
       element("table", { className: "data" }, [element("thead", {}, [element("tr", {}, headings)]), body]),
     ]);
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", place.dataset.label);
-    const many = rows.length > PAGE;
+    const many = rows.length > size;
     place.replaceChildren(scroll, element("div", { className: "pager" }, many ? [back, next, state] : [state]));
     fill();
   };

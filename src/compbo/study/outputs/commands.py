@@ -56,7 +56,10 @@ def _table(selection: Selection, results: Path, *, tuned: bool, held_out: bool) 
 
     cells = _cells(selection, results, tuned=tuned, held_out=held_out)
     keep = selection.keep if selection.filtered and cells is None else None
-    return select(read_results(results), cells, keep)
+    table = select(read_results(results), cells, keep)
+    if cells is not None and len(table) < len(cells):
+        say(f"{len(cells) - len(table)} of the {len(cells)} cells of the grid are not in {results} yet.")
+    return table
 
 
 def _study(selection: Selection, results: Path, *, tuned: bool, held_out: bool) -> Study:
@@ -117,15 +120,20 @@ def report(
     results: Results = Path("results"),
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("study.html"),
     title: Annotated[str, typer.Option("--title", help="The heading of the page.")] = "The study",
+    memory: MemoryTable = None,
     tuned: Tuned = False,
     held_out: HeldOut = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Write one HTML page: the five questions answered, curves to filter, Table 1 to sort."""
+    from compbo.files import check_target
+    from compbo.study.outputs.figures.cost import read_memory
     from compbo.study.outputs.page.page import write_page
 
+    check_target(output)
+    measured = [] if memory is None else read_memory(memory)
     study = _study(selection, results, tuned=tuned, held_out=held_out)
-    say(f"Wrote {write_page(study, output, title=title)}")
+    say(f"Wrote {write_page(study, output, title=title, measured=measured)}")
 
 
 def export(
