@@ -18,6 +18,7 @@ from compbo.study.experiment import identity
 from compbo.study.gridfile import load_grid
 from compbo.study.outputs.axes import method_axes, task_axes
 from compbo.study.outputs.compact import compact
+from compbo.study.outputs.runs import study_of
 from compbo.study.store import Store
 from compbo.study.tasks import stored_reference
 
@@ -150,3 +151,15 @@ def write_folder(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(schema.to_bytes(one))
     return path
+
+
+def ended(task: str, optimiser: str, acquisition: str, seed: int, final: float) -> dict[str, Any]:
+    """A run of two steps whose normalised regret ends at `final`."""
+    cell = cells([task], [optimiser], [acquisition] if acquisition else [], [seed], steps=2)[0]
+    curve = [10.0, 10.0 * (1 + final) / 2, 10.0 * final]
+    return row(cell, regret=curve, best=curve, floor=0.0, floor_kind="optimum")
+
+
+def study_of_runs(*runs: tuple[str, str, str, int, float]) -> Any:
+    """The study of such runs."""
+    return study_of(compact(full(ended(*run) for run in runs)))

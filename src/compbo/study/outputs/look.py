@@ -88,11 +88,18 @@ def look(optimiser: str) -> Look:
 
 
 def for_text(colour: str) -> str:
-    """The same hue, dark enough for small words on white."""
+    """The same hue, dark enough for small words on white: a contrast of 4.5, as WCAG asks for."""
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    brightness = (0.299 * parts[0] + 0.587 * parts[1] + 0.114 * parts[2]) / 255.0
-    keep = min(1.0, 0.46 / brightness) if brightness else 1.0
-    return "#" + "".join(f"{round(part * keep):02x}" for part in parts)
+    keep = 1.0
+    while 1.05 / (_luminance([part * keep for part in parts]) + 0.05) < 4.5:
+        keep -= 0.02
+    return "#" + "".join(f"{int(part * keep):02x}" for part in parts)
+
+
+def _luminance(parts: list[float]) -> float:
+    """Relative luminance of sRGB values from 0 to 255."""
+    linear = [(v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4) for v in (part / 255.0 for part in parts)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def on_dark(colour: str) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 SLOW = ("CMA-ES", "CMA-ES-Comp", "L-BFGS-B", "CL-BFGS-B", "RS", "DE", "DE-Comp")  # left out of the short form
 PREFERRED = "ucb"  # the paper's choice; the acquisition function hardly matters for the time
 MEGABYTE = 2.0**20
+SMALLEST_MB = 1.0  # less than that is lost among what the process has freed before
 
 
 def timed_runs(study: Study) -> pd.DataFrame:
@@ -158,7 +159,7 @@ def memory(study: Study, measured: Sequence[Memory] = ()) -> dict[str, Drawing]:
         label_ends(place, _last(place), size=6.8)
     text = (
         "Left and middle: what one maximisation adds to its process at its peak, in a process of its own "
-        "(`make bench ARGS=memory`). Right: resident memory of a cell's process during a step, libraries included"
+        "(`make bench ARGS=memory`; less than 1 MB is drawn as 1 MB). Right: resident memory of a cell's process during a step, libraries included"
         + (f"; {basis(rows)}, {intervals({one.unit for _, one in found.values()})}." if len(rows) else "; not there.")
     )
     footnote(figure, text)
@@ -178,7 +179,7 @@ def _against(place: Any, measured: Sequence[Memory], x: str, fixed: str, label: 
     held = choose(getattr(one, fixed) for one in measured)
     for name in sorted_optimisers({one.maximizer for one in measured}):
         points = sorted(
-            (getattr(one, x), one.measured_mb)
+            (getattr(one, x), max(one.measured_mb, SMALLEST_MB))
             for one in measured
             if one.maximizer == name and getattr(one, fixed) == held
         )

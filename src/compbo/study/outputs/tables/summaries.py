@@ -102,7 +102,10 @@ def improvement(study: Study) -> dict[str, Table]:
     tables = {}
     for variant in require_synthetic(study):
         rows = study.synthetic(variant)
-        found, result = finals(rows), ranked(rows)
+        found = finals(rows)
+        if len(found.optimisers) < 2:
+            continue
+        result = ranked(rows)
         one = probability_of_improvement(found.values)
         places = {name: place for place, name in enumerate(result.optimisers)}
         records = []
@@ -113,11 +116,10 @@ def improvement(study: Study) -> dict[str, Table]:
                 who = {"optimiser": first, "against": second, "probability": float(one.probability[i, j])}
                 ends = {"low": float(one.low[i, j]), "high": float(one.high[i, j]), "interval_over": one.unit}
                 records.append({**who, **ends, "tasks": int(one.tasks[i, j]), "wilcoxon_holm_p": p})
-        if records:
-            shown = {"optimiser": "optimiser", "against": "against", "probability": "P(ends lower)", **INTERVAL}
-            caption = "Probability that an optimiser ends lower than another, and Wilcoxon's p after Holm's correction."
-            more = {"tasks": "tasks", "wilcoxon_holm_p": "p (Holm)"}
-            tables[named("improvement", variant)] = plain(caption, records, {**shown, **more})
+        shown = {"optimiser": "optimiser", "against": "against", "probability": "P(ends lower)", **INTERVAL}
+        caption = "Probability that an optimiser ends lower than another, and Wilcoxon's p after Holm's correction."
+        more = {"tasks": "tasks", "wilcoxon_holm_p": "p (Holm)"}
+        tables[named("improvement", variant)] = plain(caption, records, {**shown, **more})
     if not tables:
         raise NothingToShowError("it takes two optimisers with an acquisition function")
     return tables
