@@ -72,9 +72,9 @@ def chosen(known: Iterable[str], names: Sequence[str]) -> list[str]:
 
 def write_tables(study: Study, folder: Path, names: Sequence[str] = ()) -> Written:
     """Every table as CSV, Markdown and LaTeX, and index.md."""
+    wanted, written = chosen(TABLES, names), Written({}, {}, [])
     folder.mkdir(parents=True, exist_ok=True)
-    written = Written({}, {}, [])
-    for name in chosen(TABLES, names):
+    for name in wanted:
         try:
             made = TABLES[name](study)
         except NothingToShowError as reason:
@@ -96,11 +96,11 @@ def write_figures(
     done: Callable[[str], None] = lambda _: None,
 ) -> Written:
     """Every figure in these formats, and index.md. measured: of `make bench ARGS=memory`; done: told every file."""
+    wanted, written = chosen(FIGURES, names), Written({}, {}, [])
     folder.mkdir(parents=True, exist_ok=True)
-    written = Written({}, {}, [])
     figures = dict(FIGURES)
     figures["memory"] = partial(cost.memory, measured=measured)
-    for name in chosen(figures, names):
+    for name in wanted:
         with styled():
             try:
                 made = figures[name](study)

@@ -159,7 +159,8 @@ def memory(study: Study, measured: Sequence[Memory] = ()) -> dict[str, Drawing]:
         label_ends(place, _last(place), size=6.8)
     text = (
         "Left and middle: what one maximisation adds to its process at its peak, in a process of its own "
-        "(`make bench ARGS=memory`; less than 1 MB is drawn as 1 MB). Right: resident memory of a cell's process during a step, libraries included"
+        "(`make bench ARGS=memory`; less than 1 MB is drawn as 1 MB). Right: resident memory of a cell's process during "
+        "a step, libraries included"
         + (f"; {basis(rows)}, {intervals({one.unit for _, one in found.values()})}." if len(rows) else "; not there.")
     )
     footnote(figure, text)
