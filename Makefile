@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer with pip; everything else they install into .venv themselves.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-oldest lint format bench docs clean
+.PHONY: help demo test test-long test-oldest lint format bench gallery docs clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -40,6 +40,13 @@ format: $(STAMP)  ## let ruff fix and format
 
 bench: $(STAMP)  ## the measurements of benchmarks/README.md
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+GALLERY := --results docs/gallery/results.parquet
+
+gallery: $(STAMP)  ## the pictures and tables of docs/outputs.md, from docs/gallery/results.parquet
+	@$(BIN)/compbo study figures $(GALLERY) --memory benchmarks/memory.csv --format png -o docs/gallery
+	@$(BIN)/compbo study tables $(GALLERY) -o docs/gallery/tables
+	@$(BIN)/python docs/gallery/screenshot.py
 
 docs: $(STAMP)  ## the documentation as a web site, in site/
 	$(BIN)/mkdocs build --strict

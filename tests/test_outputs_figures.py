@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -231,3 +232,13 @@ def test_all_figures_and_tables_of_all_cells_of_the_paper(tmp_path: Path) -> Non
     assert figures.missing == {}
     assert {f"log-regret-{d}d" for d in (16, 40, 60, 80, 100, 120)} <= set(figures.captions)
     assert list(write_tables(study, tmp_path).missing) == ["missing"]
+
+
+def test_the_documentation_names_every_output_and_its_pictures_exist() -> None:
+    docs = Path(__file__).parent.parent / "docs"
+    text = (docs / "outputs.md").read_text()
+    for name in (*FIGURES, *TABLES):
+        assert f"`{name}`" in text, name
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
+    assert len(pictures) > 15
+    assert [picture for picture in pictures if not (docs / picture).is_file()] == []

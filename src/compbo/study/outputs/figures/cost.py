@@ -159,7 +159,7 @@ def memory(study: Study, measured: Sequence[Memory] = ()) -> dict[str, Drawing]:
         label_ends(place, _last(place), size=6.8)
     text = (
         "Left and middle: what one maximisation adds to its process at its peak, in a process of its own "
-        "(`make bench ARGS=memory`; less than 1 MB is drawn as 1 MB). Right: resident memory of a cell's process during "
+        "(`make bench ARGS=memory`; less than 1 MB is drawn as 1 MB). Right: resident memory of the cell's process in "
         "a step, libraries included"
         + (f"; {basis(rows)}, {intervals({one.unit for _, one in found.values()})}." if len(rows) else "; not there.")
     )
