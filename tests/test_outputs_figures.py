@@ -242,3 +242,12 @@ def test_the_documentation_names_every_output_and_its_pictures_exist() -> None:
     pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
     assert len(pictures) > 15
     assert [picture for picture in pictures if not (docs / picture).is_file()] == []
+
+
+def test_optimisers_without_a_common_task_are_drawn_without_a_number() -> None:
+    runs = [("levy-16", "CAdam", 0.1), ("ackley-16", "NASA", 0.2), ("levy-16", "RS", 0.3)]
+    study = study_of(compact(full(ended(task, name, "ei", 0, end) for task, name, end in runs)))
+    with styled():
+        comparison.improvement(study)
+        caption = comparison.critical_difference(study)["critical-difference"].caption
+    assert "Left out, because they did not run on all of these tasks: NASA." in caption

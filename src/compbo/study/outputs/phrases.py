@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from compbo.study.outputs.statistics.bootstrap import Estimate, Unit
 
 UNITS = {
-    "seeds": "95 % bootstrap intervals over seeds, within tasks",
-    "tasks": "95 % bootstrap intervals over tasks (one seed each)",
+    "seeds": "95\u00a0% bootstrap intervals over seeds, within tasks",
+    "tasks": "95\u00a0% bootstrap intervals over tasks (not all have several seeds)",
     "nothing": "no intervals: too few runs",
 }
 DASH = "–"
@@ -54,6 +54,18 @@ def basis(rows: pd.DataFrame) -> str:
     """How much data: `20 tasks (black box x acquisition), 40 runs, seeds 0 and 1`."""
     tasks = len(rows[["task", "acquisition"]].drop_duplicates())
     return f"{counted(tasks, 'task')} (black box × acquisition), {counted(len(rows), 'run')}, {seeds_of(rows)}"
+
+
+def coverage(rows: pd.DataFrame, by: str) -> dict[str, str]:
+    """For every optimiser (or class) that did not run on all black boxes: on how many it did, in brackets."""
+    total = rows["task"].nunique()
+    counts = rows.groupby(by)["task"].nunique()
+    return {str(name): f" ({count} of {total})" if count < total else "" for name, count in counts.items()}
+
+
+def coverage_words(notes: dict[str, str]) -> str:
+    """What the brackets mean, if there are any."""
+    return " In brackets: on how many of the black boxes it ran." if any(notes.values()) else ""
 
 
 def seeds_of(rows: pd.DataFrame) -> str:

@@ -92,7 +92,7 @@ def _summary(rows: pd.DataFrame, problem: str) -> Drawing:
     axes[0, 0].set_yticks(range(len(models) + 1), [*models, "all models"])
     axes[0, 0].set_ylim(len(models) + 0.5, -0.5)
     axes[0, 0].set_xlim(-4, 104)
-    legend(figure, [(CLASSES[group], class_look(group)) for group in groups], columns=len(groups))
+    legend(figure, [(CLASSES[group], class_look(group)) for group in groups])
     text = f"{problem.capitalize()} tasks: {basis(rows)}. Bars: {intervals(units)}. Higher is better."
     footnote(figure, text)
     return Drawing(figure, f"Bayesmark {problem} summary: final scores by model and class. {text}")
@@ -136,7 +136,7 @@ def _boxes(rows: pd.DataFrame, problem: str) -> Drawing:
         place.set_xticks(range(len(STEPS_SHOWN)), [str(batch * step) for step in STEPS_SHOWN])
         place.set_xlabel("evaluations after the initial design")
     figure.supylabel(SCORE, fontsize=8.5)
-    legend(figure, [(CLASSES[group], class_look(group)) for group in groups], columns=len(groups))
+    legend(figure, [(CLASSES[group], class_look(group)) for group in groups])
     text = (
         f"{problem.capitalize()} tasks: {basis(rows)}. A box: the quartiles over tasks and seeds, pooled over "
         f"optimisers and acquisition functions; whiskers reach the extremes. 'best', the paper's way, favours the "
@@ -196,7 +196,7 @@ def _curves(rows: pd.DataFrame, data: str) -> Drawing:
     for place in axes[-1]:
         place.set_xlabel("acquisition step")
     names = sorted_optimisers(rows["optimiser"])
-    legend(figure, [(name, look(name)) for name in names], columns=min(6, 2 + 2 * len(acquisitions)), size=7.0)
+    legend(figure, [(name, look(name)) for name in names], size=7.0)
     figure.supylabel(SCORE, fontsize=8.5)
     text = (
         f"Data set {data}: {counted(len(rows), 'run')}, {seeds_of(rows)}; median over seeds. "

@@ -88,10 +88,12 @@ def save(drawing: Drawing, folder: Path, name: str, formats: Iterable[str] = FOR
     return paths
 
 
-def curve(axes: Axes, x: Any, found: Estimate, look: Look, *, label: str = "", width: float = 1.5) -> None:
+def curve(axes: Axes, x: Any, found: Estimate, look: Look, *, width: float = 1.5, band: float = 0.11) -> None:
     """A line with its interval as a band, and a few markers, which stay readable without colour."""
     if found.unit != "nothing":
-        axes.fill_between(x, found.low, found.high, color=look.colour, alpha=0.16, linewidth=0)
+        axes.fill_between(x, found.low, found.high, color=look.colour, alpha=band, linewidth=0)
+        for edge in (found.low, found.high):  # where bands lie on each other, their edges still tell them apart
+            axes.plot(x, edge, color=look.colour, linewidth=0.35, alpha=0.55)
     every = max(1, len(np.atleast_1d(x)) // 6)
     axes.plot(
         x,
@@ -101,7 +103,6 @@ def curve(axes: Axes, x: Any, found: Estimate, look: Look, *, label: str = "", w
         marker=look.marker,
         markevery=every,
         linewidth=width,
-        label=label or "_",
     )
 
 
@@ -116,10 +117,13 @@ class EndLabel(NamedTuple):
     colour: str
 
 
-def label_ends(axes: Axes, labels: Sequence[EndLabel], *, size: float = 7.5, leaders: bool = True) -> None:
-    """Write the labels to the right of the axes at the height of their curves, moved apart where they would meet.
+def label_ends(
+    axes: Axes, labels: Sequence[EndLabel], *, size: float = 7.5, leaders: bool = True, x: float | None = None
+) -> None:
+    """Write the labels right of the axes at the height of their curves, moved apart where they would meet.
 
-    leaders: with a thin line to where the curve ends. Call it when the layout of the figure is known.
+    leaders: with a thin line to where the curve ends. x: beside that place inside the axes instead. Call it when the
+    layout of the figure is known.
     """
     known = sorted((label for label in labels if np.isfinite(label.y)), key=lambda label: label.y)
     if not known:
@@ -128,11 +132,12 @@ def label_ends(axes: Axes, labels: Sequence[EndLabel], *, size: float = 7.5, lea
     places = _places(axes, [label.y for label in known])
     gap = size * 1.15 / height
     moved = spread_apart(places, gap)
+    anchor = 1.0 if x is None else float(axes.transAxes.inverted().transform(axes.transData.transform((x, 1.0)))[0])
     for label, place, wanted in zip(known, moved, places, strict=True):
         axes.annotate(
             label.text,
-            xy=(1.0, wanted),
-            xytext=(1.03, place),
+            xy=(anchor, wanted),
+            xytext=(anchor + 0.03, place),
             xycoords="axes fraction",
             textcoords="axes fraction",
             fontsize=size,
@@ -164,10 +169,13 @@ def spread_apart(places: Sequence[float], gap: float) -> list[float]:
     return [start + i * gap for i, start in enumerate(starts)]
 
 
-def legend(figure: Figure, entries: Sequence[tuple[str, Look]], columns: int, size: float = 7.5) -> None:
-    """Names and looks above the panels, once for the whole figure."""
+def legend(figure: Figure, entries: Sequence[tuple[str, Look]], size: float = 7.5) -> None:
+    """Names and looks above the panels, once for the whole figure, in as many columns as fit."""
     from matplotlib.lines import Line2D
 
+    longest = max((len(name) for name, _ in entries), default=1)
+    inches = (longest * 0.62 * size + 5.2 * size) / 72.0
+    columns = max(1, min(len(entries), int(figure.get_figwidth() / inches)))
     handles = [
         Line2D([], [], color=look.colour, linestyle=look.line, marker=look.marker, label=name)  # type: ignore[arg-type]
         for name, look in entries

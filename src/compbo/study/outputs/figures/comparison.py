@@ -21,7 +21,7 @@ from compbo.study.outputs.figures.canvas import (
 )
 from compbo.study.outputs.figures.regret import named, require_synthetic
 from compbo.study.outputs.look import class_look, for_text, look
-from compbo.study.outputs.phrases import UNITS, basis, intervals, listed, number
+from compbo.study.outputs.phrases import UNITS, basis, coverage, coverage_words, intervals, listed, number
 from compbo.study.outputs.runs import NothingToShowError, blocks, contest_places
 from compbo.study.outputs.statistics.bootstrap import Estimate, estimate, iqm
 from compbo.study.outputs.statistics.improvement import below, probability_of_improvement
@@ -54,15 +54,15 @@ def _final_regret(rows: pd.DataFrame) -> Drawing:
     means = {name: estimate(part["nfr"].to_numpy(), blocks(part)) for name, part in parts.items()}
     order = sorted(names, key=lambda name: float(middle[name].value))
     figure, axes = panels(1, 2, 8.6, 0.19 * len(names) + 1.3, sharey=True, sharex=True)
-    colours = [look(name).colour for name in order]
+    colours, notes = [look(name).colour for name in order], coverage(rows, "optimiser")
     for place, found, title in ((axes[0, 0], middle, "interquartile mean"), (axes[0, 1], means, "mean")):
-        forest(place, order, [found[name] for name in order], colours)
+        forest(place, [name + notes[name] for name in order], [found[name] for name in order], colours)
         place.set_title(title)
         place.set_xlabel("normalised final regret")
     for label, name in zip(axes[0, 0].get_yticklabels(), order, strict=True):
         label.set(color=for_text(look(name).colour), fontsize=7.5)
     units = {one.unit for found in (middle, means) for one in found.values()}
-    text = f"{basis(rows)}. Bars: {intervals(units)}. Lower is better."
+    text = f"{basis(rows)}. Bars: {intervals(units)}. Lower is better.{coverage_words(notes)}"
     footnote(figure, text)
     return Drawing(figure, f"Final regret of every optimiser. {text}")
 
@@ -90,7 +90,7 @@ def _profiles(rows: pd.DataFrame) -> Drawing:
     for name, one in each.items():
         style = look(name)
         if name in strong:
-            curve(axes[0, 1], LEVELS, one, style)
+            curve(axes[0, 1], LEVELS, one, style, band=0.05)
         else:
             axes[0, 1].plot(LEVELS, one.value, color=style.colour, linestyle=style.line, linewidth=0.7, alpha=0.6)
     for place, title in zip(axes[0], ("classes", f"optimisers; named: the {NAMED} largest areas"), strict=True):
@@ -98,10 +98,12 @@ def _profiles(rows: pd.DataFrame) -> Drawing:
         place.set_xlabel("normalised final regret τ")
     axes[0, 0].set_ylabel("share of runs that end at or below τ")
     figure.draw_without_rendering()  # the labels need to know how high the axes are
-    _label_where_apart(axes[0, 0], {CLASSES[group]: (one, class_look(group).colour) for group, one in classes.items()})
-    _label_where_apart(axes[0, 1], {name: (each[name], look(name).colour) for name in strong})
+    notes = coverage(rows, "group") | coverage(rows, "optimiser")
+    shown = {CLASSES[group] + notes[group]: (one, class_look(group).colour) for group, one in classes.items()}
+    _label_where_apart(axes[0, 0], shown)
+    _label_where_apart(axes[0, 1], {name + notes[name]: (each[name], look(name).colour) for name in strong})
     units = {one.unit for one in (*classes.values(), *each.values())}
-    text = f"{basis(rows)}. Bands: {intervals(units)}. Higher is better."
+    text = f"{basis(rows)}. Bands: {intervals(units)}. Higher is better.{coverage_words(notes)}"
     footnote(figure, text)
     return Drawing(figure, f"Performance profiles of the final regret. {text}")
 
@@ -124,9 +126,7 @@ def _improvement(rows: pd.DataFrame) -> Drawing:
     if len(found.optimisers) < 2:
         raise NothingToShowError("it takes two optimisers with an acquisition function")
     one = probability_of_improvement(found.values)
-    off = ~np.eye(len(found.optimisers), dtype=bool)
-    mean = np.nanmean(np.where(off & ~np.isnan(one.probability), one.probability, np.nan), axis=1)
-    order = np.argsort(-np.nan_to_num(mean, nan=-1.0), kind="stable")
+    order = np.argsort(-np.nan_to_num(one.probability, nan=0.5).mean(axis=1), kind="stable")
     names = [found.optimisers[i] for i in order]
     size = 0.235 * len(names) + 2.2
     figure, axes = panels(1, 1, size + 1.0, size)

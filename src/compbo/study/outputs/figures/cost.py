@@ -98,7 +98,9 @@ def _time(rows: pd.DataFrame, which: str) -> Drawing:
     place.yaxis.set_minor_formatter("{x:g}")
     place.tick_params(axis="y", which="minor", labelsize=7.0)
     figure.draw_without_rendering()  # the labels need to know how high the axes are
-    label_ends(place, _ends(found), size=6.8)
+    last = max(rows["dimension"])
+    label_ends(place, _ends({name: one for name, one in found.items() if one[0][-1] == last}), size=6.8)
+    _label_early(place, {name: one for name, one in found.items() if one[0][-1] != last})
     which_acquisitions = ", ".join(sorted({name.upper() for name in rows["acquisition"]}))
     text = (
         f"Mean over steps and runs, {which}; {which_acquisitions}; {basis(rows)}. "
@@ -108,8 +110,15 @@ def _time(rows: pd.DataFrame, which: str) -> Drawing:
     return Drawing(figure, f"Seconds of one maximisation against dimension. {text}")
 
 
+def _label_early(place: Any, found: dict[str, tuple[list[int], Estimate]]) -> None:
+    """Names of the curves that end before the largest dimension, beside their last point."""
+    for dimension in sorted({dimensions[-1] for dimensions, _ in found.values()}):
+        here = {name: one for name, one in found.items() if one[0][-1] == dimension}
+        label_ends(place, _ends(here), size=6.8, x=dimension)
+
+
 def _ends(found: dict[str, tuple[list[int], Estimate]]) -> list[EndLabel]:
-    """Labels of the curves that reach the largest dimension; of the others at their own end."""
+    """Labels at the right ends of the curves."""
     return [EndLabel(float(one.value[-1]), name, look(name).colour) for name, (_, one) in found.items()]
 
 

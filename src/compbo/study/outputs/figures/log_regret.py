@@ -57,7 +57,7 @@ def _grid(rows: pd.DataFrame, dimension: int, variant: str) -> Drawing:
         axes[i, 0].set_ylabel(f"{acquisition.upper()}\nlog10 regret")
     for place in axes[-1]:
         place.set_xlabel(STEPS)
-    legend(figure, [(name, look(name)) for name in optimisers], columns=min(8, max(3, int(width / 1.55))), size=6.8)
+    legend(figure, [(name, look(name)) for name in optimisers], size=6.8)
     figure.draw_without_rendering()  # the labels need to know how high the axes are
     for (i, j), curves in found.items():
         _name_lowest(axes[i, j], curves)

@@ -10,7 +10,7 @@ from compbo.study.outputs.aggregate import FAIR, HOW_WORDS, PAPER, by_class, cla
 from compbo.study.outputs.axes import CLASSES, PLAIN, VARIANT_WORDS, sorted_acquisitions
 from compbo.study.outputs.figures.canvas import Drawing, EndLabel, curve, footnote, label_ends, legend, panels
 from compbo.study.outputs.look import class_look
-from compbo.study.outputs.phrases import basis, intervals
+from compbo.study.outputs.phrases import basis, coverage, coverage_words, intervals
 from compbo.study.outputs.runs import NothingToShowError
 
 if TYPE_CHECKING:
@@ -55,9 +55,10 @@ def _regret_by_class(rows: pd.DataFrame, variant: str) -> Drawing:
     axes[0, 0].set_ylabel(REGRET)
     axes[0, 0].set_ylim(0.0, None)
     figure.draw_without_rendering()  # the labels need to know how high the axes are
+    notes = coverage(rows, "group")
     for place, classes in zip(axes[0], found.values(), strict=True):
-        label_classes(place, classes)
-    text = f"{_what(variant)}: {basis(rows)}. Bands: {intervals(units)}. Lower is better."
+        label_classes(place, classes, notes)
+    text = f"{_what(variant)}: {basis(rows)}. Bands: {intervals(units)}. Lower is better.{coverage_words(notes)}"
     footnote(figure, text)
     return Drawing(figure, f"Mean regret by class of optimisers, over all tasks. {text}")
 
@@ -69,13 +70,13 @@ def _what(variant: str) -> str:
 def draw_classes(place: Axes, found: dict[str, Estimate], *, width: float = 1.5) -> None:
     """A curve per class."""
     for group, one in found.items():
-        curve(place, np.arange(len(one.value)), one, class_look(group), label=CLASSES[group], width=width)
+        curve(place, np.arange(len(one.value)), one, class_look(group), width=width)
 
 
-def label_classes(place: Axes, found: dict[str, Estimate], *, size: float = 7.5) -> None:
-    """The class beside the end of its curve."""
+def label_classes(place: Axes, found: dict[str, Estimate], notes: dict[str, str], *, size: float = 7.5) -> None:
+    """The class beside the end of its curve, with a note."""
     labels = [
-        EndLabel(float(one.value[-1]), CLASSES[group], class_look(group).colour)
+        EndLabel(float(one.value[-1]), CLASSES[group] + notes[group], class_look(group).colour)
         for group, one in found.items()
         if len(one.value)
     ]
@@ -121,7 +122,7 @@ def _grid(rows: pd.DataFrame, variant: str, how: How) -> Drawing:
         _mark(axes[i, acquisitions.index(best[dimension])])
     for place in axes[-1]:
         place.set_xlabel(STEPS)
-    legend(figure, [(CLASSES[group], class_look(group)) for group in classes_in(rows)], columns=4)
+    legend(figure, [(CLASSES[group], class_look(group)) for group in classes_in(rows)])
     figure.supylabel(REGRET, fontsize=8.5)
     marked = ", ".join(f"{d}D {name.upper()}" for d, name in best.items())
     text = (

@@ -161,8 +161,7 @@ def improvement_figure(rows: pd.DataFrame) -> Figure | None:
     one = probability_of_improvement(found.values)
     table = 100.0 * one.probability
     np.fill_diagonal(table, np.nan)
-    known = np.where(np.isnan(table), 50.0, table)
-    order = np.argsort(-known.mean(axis=1), kind="stable")
+    order = np.argsort(-np.nan_to_num(one.probability, nan=0.5).mean(axis=1), kind="stable")
     names = [text(found.optimisers[i]) for i in order]
     shown = table[np.ix_(order, order)]
     low, high = 100.0 * one.low[np.ix_(order, order)], 100.0 * one.high[np.ix_(order, order)]

@@ -125,7 +125,7 @@
       });
       const token = byClass ? `c:${data.groups[key]}` : `o:${optimisers[key][0]}`;
       const look = byClass ? data.looks.classes[data.groups[key]] : data.looks.optimisers[optimisers[key][0]];
-      return { name: byClass ? data.titles[key] : optimisers[key][0], token, look, ...estimate(curves, strata, length, data.higher) };
+      return { name: byClass ? data.titles[key] : optimisers[key][0], token, look, strata, ...estimate(curves, strata, length, data.higher) };
     }) };
   };
 
@@ -152,7 +152,7 @@
 
   const UNITS = {
     seeds: "95 % bootstrap intervals over seeds, within tasks",
-    tasks: "95 % bootstrap intervals over tasks (one seed each)",
+    tasks: "95 % bootstrap intervals over tasks (not all have several seeds)",
     nothing: "no intervals where there are too few runs",
   };
   const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
@@ -161,9 +161,11 @@
     const tasks = new Set(selected.map((i) => `${runs.task[i]}|${runs.acquisition[i]}`)).size;
     const longest = Math.max(...selected.map((i) => runs.curve[i].length));
     const cut = longest > length ? ` Curves are cut at step ${length - 1}, where the shortest run ends.` : "";
+    const boxes = (one) => new Set(one.strata.map((stratum) => stratum.split("|")[0])).size;
+    const uneven = new Set(found.map(boxes)).size > 1 ? " Not all ran on the same black boxes: the hover labels have their number." : "";
     const units = [...new Set(found.map((one) => UNITS[one.unit]))].join("; ");
     const hidden = found.length > MOST_BANDS ? ` With more than ${MOST_BANDS} curves the intervals are in the hover labels only.` : "";
-    return `${counted(selected.length, "run")} on ${counted(tasks, "task")} (black box × acquisition); ${units}.${hidden}${cut}`;
+    return `${counted(selected.length, "run")} on ${counted(tasks, "task")} (black box × acquisition); ${units}.${uneven}${hidden}${cut}`;
   };
 
   // An explorer: filters, a choice of view and scale, a chart, a line that says what it shows.
