@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from compbo.maximizers import CATALOGUE
-from compbo.study.methods import KINDS, optimiser_names
+from compbo.study.outputs.source import KINDS, optimiser_names
 from compbo.study.tasks.datasets import REGRESSION
 from compbo.study.tasks.synthetic import FUNCTIONS, parse_synthetic
 from compbo.study.tasks.tuning import parse_tuning

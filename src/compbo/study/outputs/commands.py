@@ -14,8 +14,8 @@ from compbo.words import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from compbo.study.cell import Cell
     from compbo.study.outputs.runs import Study
+    from compbo.study.outputs.source import Cell
 
 Results = Annotated[Path, typer.Option("--results", help="A results folder, or a compact file of `export --compact`.")]
 Tuned = Annotated[bool, typer.Option("--tuned", help="The grid with what `compbo study tune` found.")]
@@ -43,8 +43,7 @@ def _cells(selection: Selection, results: Path, *, tuned: bool, held_out: bool) 
     cells = selection.cells()
     if not tuned:
         return cells
-    from compbo.study.outputs.source import Store
-    from compbo.study.tuned import apply_tuned
+    from compbo.study.outputs.source import Store, apply_tuned
 
     if results.is_file():
         raise ValueError("--tuned needs the results folder: a compact file does not say what was tuned.")

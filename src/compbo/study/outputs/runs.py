@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compbo.study import scores
 from compbo.study.outputs.axes import TUNING, VARIANTS, with_axes
 from compbo.study.outputs.compact import finished
-from compbo.study.outputs.source import FAILED
+from compbo.study.outputs.source import FAILED, scores
 from compbo.study.tasks import stored_reference
 
 if TYPE_CHECKING:

@@ -1,23 +1,44 @@
-"""Where the outputs get their cells: a results folder or a compact file, and which of its cells are meant."""
+"""Where the outputs get their cells: a results folder or a compact file, and which of its cells are meant.
+
+What the outputs need of the study's other rooms, the tasks apart, comes through here.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compbo.study.cell import OtherVersionError, cell_from_json
+from compbo.study import scores
+from compbo.study.cell import Cell, Inner, OtherVersionError, Surrogate, cell_from_json
 from compbo.study.counts import PAPER_CLASSIFICATION, PAPER_REGRESSION, PAPER_SYNTHETIC
+from compbo.study.methods import KINDS, optimiser_names
 from compbo.study.schema import DONE, FAILED
 from compbo.study.store import Store, load
+from compbo.study.tuned import apply_tuned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     import pandas as pd
 
-    from compbo.study.cell import Cell
-
-__all__ = ["DONE", "FAILED", "PAPER_COUNTS", "OtherVersionError", "Store", "read_full", "read_results", "select"]
+__all__ = [
+    "DONE",
+    "FAILED",
+    "KINDS",
+    "PAPER_COUNTS",
+    "Cell",
+    "Inner",
+    "OtherVersionError",
+    "Store",
+    "Surrogate",
+    "apply_tuned",
+    "cell_from_json",
+    "optimiser_names",
+    "read_full",
+    "read_results",
+    "scores",
+    "select",
+]
 
 PAPER_COUNTS = {  # experiments, by the captions of the paper's figures
     **{f"synthetic {dimension}D": count for dimension, count in PAPER_SYNTHETIC.items()},

@@ -13,7 +13,7 @@ from compbo.study.outputs.figures.regret import STEPS, named, require_synthetic
 from compbo.study.outputs.look import look
 from compbo.study.outputs.phrases import intervals, seeds_of
 from compbo.study.outputs.runs import NothingToShowError, objects
-from compbo.study.scores import log10_regret
+from compbo.study.outputs.source import scores
 from compbo.words import counted
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def log_regret(study: Study) -> dict[str, Drawing]:
 
 
 def _grid(rows: pd.DataFrame, dimension: int, variant: str) -> Drawing:
-    rows = rows.assign(logs=objects(log10_regret(curve) for curve in rows["regret"]))
+    rows = rows.assign(logs=objects(scores.log10_regret(curve) for curve in rows["regret"]))
     acquisitions, functions = sorted_acquisitions(rows["acquisition"]), sorted_functions(rows["function"])
     optimisers = sorted_optimisers(rows["optimiser"])
     width, height = max(6.5, 2.55 * len(functions) + 0.4), 2.0 * len(acquisitions) + 1.8

@@ -48,7 +48,7 @@ def palettes(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def _band(colour: str) -> str:
     parts = ", ".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
-    return f"rgba({parts}, 0.16)"
+    return f"rgba({parts}, 0.11)"
 
 
 def looks(names: Sequence[str]) -> dict[str, dict[str, dict[str, str]]]:

@@ -7,16 +7,16 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from compbo.maximizers import CATALOGUE
-from compbo.study.cell import Inner, Surrogate, cell_from_json
 from compbo.study.outputs.axes import sorted_acquisitions, sorted_optimisers
 from compbo.study.outputs.phrases import listed
+from compbo.study.outputs.source import Inner, Surrogate, cell_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from compbo.study.cell import Cell
+    from compbo.study.outputs.source import Cell
 
 SEVERAL = "# {name} ran with several settings (`compbo study tune`); the grid has its defaults"
 

@@ -133,21 +133,25 @@
   const traces = ({ length, found }) => {
     const steps = Array.from({ length }, (_, t) => t);
     const digits = (value) => Number(value.toPrecision(4));
-    return found.flatMap((one) => {
+    const banded = found.length > MOST_BANDS ? [] : found.filter((one) => one.unit !== "nothing");
+    const bands = banded.map((one) => {
       const name = escaped(one.name);
-      const band = one.unit === "nothing" || found.length > MOST_BANDS ? [] : [{
+      return {
         type: "scatter", x: [...steps, ...steps.toReversed()], y: [...one.high, ...one.low.toReversed()],
         fill: "toself", fillcolor: `$${one.token}:band`, line: { width: 0, color: "$none" }, mode: "lines",
         hoverinfo: "skip", showlegend: false, legendgroup: name, name: `${name} band`,
-      }];
-      return [...band, {
+      };
+    });
+    return [...bands, ...found.map((one) => { // the lines on top of all bands
+      const name = escaped(one.name);
+      return {
         type: "scatter", name, x: steps, y: [...one.value].map(digits), mode: "lines+markers", legendgroup: name,
         line: { color: `$${one.token}`, dash: one.look.dash, width: 2 },
         marker: { color: `$${one.token}`, symbol: one.look.symbol, size: 6, maxdisplayed: 7 },
         customdata: steps.map((t) => (one.unit === "nothing" ? "no interval" : `${digits(one.low[t])} to ${digits(one.high[t])}`)),
         hovertemplate: `<b>${name}</b><br>step %{x}: %{y}<br>95 %: %{customdata}<br>${one.runs} runs, ${one.tasks} tasks<extra></extra>`,
-      }];
-    });
+      };
+    })];
   };
 
   const UNITS = {

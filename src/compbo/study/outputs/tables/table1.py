@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from compbo.study import scores
 from compbo.study.outputs.axes import PLAIN, method_axes, sorted_optimisers
 from compbo.study.outputs.figures.regret import named, require_synthetic
 from compbo.study.outputs.phrases import basis, fixed, intervals, signed
 from compbo.study.outputs.runs import BLOCK, NothingToShowError, blocks
+from compbo.study.outputs.source import scores
 from compbo.study.outputs.statistics.bootstrap import Estimate, estimate
 from compbo.study.outputs.tables.render import Table
 
