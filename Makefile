@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer with pip; everything else they install into .venv themselves.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-oldest lint format bench gallery docs clean
+.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery docs clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -37,6 +37,10 @@ lint: $(STAMP)  ## ruff (lint, format) and mypy --strict on src
 format: $(STAMP)  ## let ruff fix and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+catalogue: $(STAMP)  ## after a change of the catalogue: its tables in the documents, and the traces of new rows
+	@$(BIN)/python -m compbo.maximizers --write README.md docs/catalogue.md
+	@$(BIN)/python tests/recorded_traces.py
 
 bench: $(STAMP)  ## the measurements of benchmarks/README.md
 	@$(BIN)/python -m benchmarks $(ARGS)

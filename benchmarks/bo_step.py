@@ -9,7 +9,9 @@ from benchmarks.common import RAW, B, Q, Row, T, Work, alternate, levy
 from benchmarks.gp_fit import botorch_fit
 from benchmarks.maximisation import theirs as botorch_maximise
 from compbo.acquisition.integrands import UCB
-from compbo.propose import Problem, StartPolicy, propose
+from compbo.bo.propose import AcquisitionProblem, propose
+from compbo.bo.starts import StartPolicy
+from compbo.maximizers import make_maximizer
 from compbo.seeds import stream
 from compbo.surrogate.gp import GP, fit_gp
 from compbo.types import DTYPE, Budget
@@ -27,12 +29,11 @@ STARTS = StartPolicy(raw_batches=RAW, restarts=B, around_incumbents=0.0)
 
 def maximise(gp: GP, maximizer: str, seed: int, steps: int = T) -> Tensor:
     d = gp.train_x.shape[1]
-    problem = Problem(gp.posterior, UCB(), gp.best, incumbents=torch.empty(0, d, dtype=DTYPE))
+    problem = AcquisitionProblem(gp.posterior, UCB(), gp.best, incumbents=torch.empty(0, d, dtype=DTYPE))
     return propose(
         problem,
         Q,
-        maximizer=maximizer,
-        hyperparameters={},
+        maximizer=make_maximizer(maximizer),
         generator=stream(seed, "step"),
         budget=Budget(steps=steps),
         starts=STARTS,

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from benchmarks.common import B, K, Q, T, Work, work
 from compbo.acquisition.integrands import get_acquisition
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import make_samples, sobol_normals
 from compbo.maximizers import get_entry, make_maximizer
 from compbo.seeds import stream
@@ -60,7 +60,7 @@ def settings(name: str) -> Iterator[dict[str, Any]]:
         yield dict(zip(grid, values, strict=True))
 
 
-def start_points(w: Work, common: Oracle, draw: Draw) -> Tensor:
+def start_points(w: Work, common: AcquisitionOracle, draw: Draw) -> Tensor:
     generator = stream(0, "raw", w.name)
     raw = torch.rand(256, Q, w.d, dtype=DTYPE, generator=generator)
     incumbents = w.gp.train_x[w.gp.train_y.topk(Q).indices]
@@ -71,9 +71,9 @@ def start_points(w: Work, common: Oracle, draw: Draw) -> Tensor:
     return raw[values.topk(B).indices]
 
 
-def median_end(w: Work, name: str, setting: dict[str, Any], x0: Tensor, common: Oracle, draw: Draw) -> float:
+def median_end(w: Work, name: str, setting: dict[str, Any], x0: Tensor, common: AcquisitionOracle, draw: Draw) -> float:
     samples = make_samples(get_entry(name).form, Q, minibatch=K, steps=T)
-    oracle = Oracle(get_acquisition("ucb"), w.gp.posterior, samples, w.gp.best)
+    oracle = AcquisitionOracle(get_acquisition("ucb"), w.gp.posterior, samples, w.gp.best)
     maximizer = make_maximizer(name, **setting)
     trace = maximizer(oracle, x0, budget=Budget(T), box=Box.unit(w.d), generator=stream(0, "climb"))
     return float(common.value(trace.final, draw).median())

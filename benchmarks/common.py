@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from compbo.acquisition.integrands import get_acquisition
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import make_samples
 from compbo.seeds import stream
 from compbo.surrogate.gp import GP, fit_gp
@@ -66,9 +66,9 @@ class Work:
     def name(self) -> str:
         return f"W({self.d},{self.n})"
 
-    def oracle(self, acquisition: str = "ucb", form: str = "ERM", steps: int = T) -> Oracle:
+    def oracle(self, acquisition: str = "ucb", form: str = "ERM", steps: int = T) -> AcquisitionOracle:
         samples = make_samples(form, Q, minibatch=K, steps=steps)
-        oracle = Oracle(get_acquisition(acquisition), self.gp.posterior, samples, self.gp.best)
+        oracle = AcquisitionOracle(get_acquisition(acquisition), self.gp.posterior, samples, self.gp.best)
         oracle.start(stream(0, "benchmark", self.name))
         return oracle
 

@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.common import Row, alternate
 from compbo.acquisition.integrands import UCB
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import PoolSamples
 from compbo.maximizers import make_maximizer
 from compbo.seeds import stream
@@ -36,7 +36,7 @@ def steps(count: int, *, n: int, d: int, q: int, B: int, K: int, M: int) -> Call
     posterior = GPPosterior(
         x, x.sum(-1), kernel=MATERN52, lengthscale=torch.ones(d, dtype=DTYPE), outputscale=1.0, noise=1e-2
     )
-    oracle = Oracle(UCB(), posterior, PoolSamples(q, K, M), best=1.0)
+    oracle = AcquisitionOracle(UCB(), posterior, PoolSamples(q, K, M), best=1.0)
     start = torch.rand(B, q, d, dtype=DTYPE, generator=generator)
     maximizer = make_maximizer("CAdam")
 

@@ -13,7 +13,9 @@ from benchmarks.alone import alone
 from benchmarks.common import RAW, SIZES, B, Q, Row, T, Work, alternate, botorch_acquisition, work
 from compbo.acquisition.integrands import UCB
 from compbo.acquisition.samples import sobol_normals
-from compbo.propose import Problem, StartPolicy, propose
+from compbo.bo.propose import AcquisitionProblem, propose
+from compbo.bo.starts import StartPolicy
+from compbo.maximizers import make_maximizer
 from compbo.seeds import stream
 from compbo.types import Budget, Draw
 
@@ -29,7 +31,7 @@ MAXIMIZERS = ("Adam-ERM", "CAdam", "CAdam-ME", "L-BFGS-B")
 
 
 def ours(w: Work, maximizer: str, reached: list[Tensor]) -> Callable[[], None]:
-    problem = Problem(w.gp.posterior, UCB(), w.gp.best, incumbents=torch.empty(0, w.d, dtype=torch.float64))
+    problem = AcquisitionProblem(w.gp.posterior, UCB(), w.gp.best, incumbents=torch.empty(0, w.d, dtype=torch.float64))
     starts = StartPolicy(raw_batches=RAW, restarts=B, around_incumbents=0.0)
 
     def call() -> None:
@@ -37,8 +39,7 @@ def ours(w: Work, maximizer: str, reached: list[Tensor]) -> Callable[[], None]:
         proposal = propose(
             problem,
             Q,
-            maximizer=maximizer,
-            hyperparameters={},
+            maximizer=make_maximizer(maximizer),
             generator=generator,
             budget=Budget(steps=T),
             starts=starts,
@@ -48,7 +49,7 @@ def ours(w: Work, maximizer: str, reached: list[Tensor]) -> Callable[[], None]:
     return call
 
 
-def theirs(w: Work, kind: str, reached: list[Tensor]) -> Callable[[], None]:
+def theirs(w: Work, method: str, reached: list[Tensor]) -> Callable[[], None]:
     from botorch.generation.gen import gen_candidates_scipy, gen_candidates_torch
     from botorch.optim import optimize_acqf
 
@@ -58,8 +59,8 @@ def theirs(w: Work, kind: str, reached: list[Tensor]) -> Callable[[], None]:
         "stopping_criterion_options": {"maxiter": T, "rel_tol": 0.0},
         "init_batch_limit": 64,
     }
-    options = torch_options if kind == "Adam" else {"maxiter": T, "init_batch_limit": 64}
-    generate = gen_candidates_torch if kind == "Adam" else gen_candidates_scipy
+    options = torch_options if method == "Adam" else {"maxiter": T, "init_batch_limit": 64}
+    generate = gen_candidates_torch if method == "Adam" else gen_candidates_scipy
 
     def call() -> None:
         function = botorch_acquisition(w, seed=len(reached))
@@ -91,8 +92,8 @@ def run(works: list[Work], repeats: int = 3) -> list[Row]:
     for w in works:
         reached: dict[str, list[Tensor]] = {}
         calls: dict[str, Callable[[], None]] = {}
-        for kind in ("Adam", "L-BFGS-B"):
-            calls["BoTorch " + kind] = theirs(w, kind, reached.setdefault("BoTorch " + kind, []))
+        for method in ("Adam", "L-BFGS-B"):
+            calls["BoTorch " + method] = theirs(w, method, reached.setdefault("BoTorch " + method, []))
         for maximizer in MAXIMIZERS:
             calls[maximizer] = ours(w, maximizer, reached.setdefault(maximizer, []))
         timings = dict(zip(calls, alternate(*calls.values(), repeats=repeats, warmup=1), strict=True))

@@ -37,7 +37,7 @@ def kilobytes(what):
 open("/proc/self/clear_refs", "w").write("5")  # the peak starts again from here
 before = kilobytes("VmRSS")
 make_maximizer(name)(oracle, w.x, budget=Budget(steps=steps), box=Box.unit(d), generator=stream(0))
-tracked = CATALOGUE[name].tracker != "none"
+tracked = CATALOGUE[name].traits.remembers
 print(kilobytes("VmHWM") - before, oracle.bytes_needed(32, tracked), oracle.pool_size)
 """
 

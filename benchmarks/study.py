@@ -11,11 +11,11 @@ from dataclasses import replace
 import psutil
 
 from benchmarks.common import Row
-from compbo.study.cell import Cell, Inner, MethodSpec, Surrogate, maximizer_method
-from compbo.study.pools import LocalPool
-from compbo.study.run import Fixed, drive
-from compbo.study.store import Store, load
-from compbo.study.worker import Limits
+from compbo.study.cell import Cell, InnerSpec, MethodSpec, SurrogateSpec, maximizer_method
+from compbo.study.engine.driver import CellList, drive
+from compbo.study.engine.messages import Limits
+from compbo.study.engine.pools import LocalPool
+from compbo.study.results import Store, load
 
 TITLE = "Study engine"
 NOTE = (
@@ -28,7 +28,7 @@ TRIVIAL = 30  # cells from which the overhead is taken
 def cell16(steps: int, seed: int = 0) -> Cell:
     """The paper's 16D budget: q = 16, three initial points, T = 64, K = 128, B = 32."""
     method = maximizer_method("CAdam-ME", "ucb")
-    return Cell("levy-16-shifted", 16, method, seed, 16, steps, 3, Surrogate(), Inner())
+    return Cell("levy-16-shifted", 16, method, seed, 16, steps, 3, SurrogateSpec(), InnerSpec())
 
 
 def trivial(seed: int) -> Cell:
@@ -41,10 +41,10 @@ def timed(cells: list[Cell], workers: int) -> tuple[float, list[Row], dict[str, 
         store = Store(folder)
         pool = LocalPool(workers, Limits())
         with store.writing() as survey:
-            warm = Fixed([trivial(10**6 + i) for i in range(2 * workers)])
+            warm = CellList([trivial(10**6 + i) for i in range(2 * workers)])
             drive(warm, store, lambda: _kept_open(pool), survey, show=False)
             clock = time.perf_counter()
-            drive(Fixed(cells), store, lambda: _kept_open(pool), survey, show=False)
+            drive(CellList(cells), store, lambda: _kept_open(pool), survey, show=False)
             seconds = time.perf_counter() - clock
         memory = _memory()
         pool.close()
@@ -66,7 +66,9 @@ class _kept_open:  # noqa: N801 - a function in spirit
 
 def _memory() -> dict[str, float]:
     """Resident and own (not shared) megabytes of an idle worker process."""
-    children = [child for child in psutil.Process(os.getpid()).children() if "compbo.study.worker" in child.cmdline()]
+    children = [
+        child for child in psutil.Process(os.getpid()).children() if "compbo.study.engine.worker" in child.cmdline()
+    ]
     information = [child.memory_full_info() for child in children]
     return {
         "resident": statistics.mean(i.rss for i in information) / 2**20,

@@ -6,7 +6,7 @@ import torch
 
 from benchmarks.common import B, Q, Row, alternate
 from compbo.acquisition.integrands import UCB
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import FreshSamples
 from compbo.seeds import stream
 from compbo.surrogate.kernels import MATERN52
@@ -26,7 +26,7 @@ def run() -> list[Row]:
         posterior = GPPosterior(
             x, x.sum(-1), kernel=MATERN52, lengthscale=torch.ones(d, dtype=DTYPE), outputscale=1.0, noise=1e-2
         )
-        oracle = Oracle(UCB(), posterior, FreshSamples(Q), best=1.0)
+        oracle = AcquisitionOracle(UCB(), posterior, FreshSamples(Q), best=1.0)
         oracle.start(generator)
         draw, batch = oracle.draw(), torch.rand(B, Q, d, dtype=DTYPE, generator=generator)
 

@@ -1,4 +1,4 @@
-"""Small objectives with everything written out, for the tests of the maximizers."""
+"""Small oracles with everything written out, for the tests of the maximizers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Toy:
     m(x) = -|x - 0.6|^2, s(x) = spread + slope |x|^2. `breaks` says which batches have no posterior.
     """
 
-    needs_level = False
+    linear_outer = True
 
     def __init__(
         self,
@@ -80,14 +80,14 @@ class Toy:
 
         return Inner(v, pullback, failed, 0.0)
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         return v.amax(-2)
 
     def outer(self, v: Tensor) -> Tensor:
-        return self.column(v).mean(-1)
+        return self.utility(v).mean(-1)
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
-        assert level is None or self.needs_level
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
+        assert mean_utility is None or not self.linear_outer
         winner = torch.nn.functional.one_hot(zeta.argmax(-2), zeta.shape[-2]).movedim(-1, -2)
         return winner.to(zeta.dtype) / zeta.shape[-1]
 
@@ -96,9 +96,9 @@ class Toy:
 
 
 class LogToy(Toy):
-    """f(v) = log mean_k max_j v_jk of positive columns: an outer function that needs the level of all columns."""
+    """f(v) = log mean_k max_j v_jk of positive columns: f needs the mean utility of all columns."""
 
-    needs_level = True
+    linear_outer = False
 
     def mean(self, x: Tensor) -> Tensor:
         return 3.0 + super().mean(x)
@@ -106,9 +106,9 @@ class LogToy(Toy):
     def outer(self, v: Tensor) -> Tensor:
         return super().outer(v).log()
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
-        gradient = super().outer_gradient(zeta, level)
-        mean = self.column(zeta).mean(-1) if level is None else level
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
+        gradient = super().outer_gradient(zeta, mean_utility)
+        mean = self.utility(zeta).mean(-1) if mean_utility is None else mean_utility
         return gradient / mean[:, None, None]
 
 
@@ -126,10 +126,10 @@ class BiasedToy(Toy):
         factor = 1 + self.sigma * draw.z
         return Inner(x * factor, lambda c: (c * factor).sum(-1, keepdim=True), torch.zeros(len(x)) > 0, 0.0)
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         return (v - self.c * v**2 / 2).sum(-2)
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
         return (1 - self.c * zeta) / zeta.shape[-1]
 
 
@@ -196,11 +196,11 @@ class HeavyPoolToy(LogToy):
 
         return Inner(weight * (1 - (x - target) ** 2), pullback, torch.zeros(len(x)) > 0, 0.0)
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         return v.amin(-2)
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
-        mean = self.column(zeta).mean(-1) if level is None else level
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
+        mean = self.utility(zeta).mean(-1) if mean_utility is None else mean_utility
         lowest = torch.nn.functional.one_hot(zeta.argmin(-2), zeta.shape[-2]).movedim(-1, -2)
         return lowest / (zeta.shape[-1] * mean[:, None, None])
 

@@ -12,14 +12,13 @@ import numpy as np
 import pandas as pd
 
 from compbo.seeds import numpy_stream
-from compbo.study import schema
 from compbo.study.cell import Cell, MethodSpec, maximizer_method
-from compbo.study.experiment import identity
-from compbo.study.gridfile import load_grid
+from compbo.study.engine.rows import identity
+from compbo.study.grid import load_grid
 from compbo.study.outputs.axes import method_axes, task_axes
 from compbo.study.outputs.compact import compact
 from compbo.study.outputs.runs import study_of
-from compbo.study.store import Store
+from compbo.study.results import Store, schema
 from compbo.study.tasks import stored_reference
 
 VERSIONS = json.dumps({"python": "3.11.9", "compbo": "0.1.0", "torch": "2.13.0"})

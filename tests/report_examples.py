@@ -6,8 +6,12 @@ import math
 
 import torch
 
-from compbo.optimizer import Optimizer
-from compbo.propose import Telemetry, Verdict
+from compbo.bo.history import History
+from compbo.bo.optimizer import Optimizer
+from compbo.bo.settings import Settings
+from compbo.bo.telemetry import Telemetry
+from compbo.bo.verdict import Verdict
+from compbo.evaluation import told_evaluation
 from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
 
 SCRIPT = "<script>alert(1)</script>"
@@ -34,17 +38,15 @@ def hostile_space() -> Space:
 def hostile_run(evaluations: int = 40) -> Optimizer:
     """A maximisation with failures, pending points, every verdict and telemetry that is not finite."""
     space = hostile_space()
-    optimizer = Optimizer(space, direction="maximize", batch_size=2, initial_points=4)
     points = space.sample(evaluations, torch.Generator().manual_seed(0))
     values = [None if i % 7 == 3 else 1.0 + points[i][SCRIPT] ** 2 + i % 5 for i in range(evaluations)]
     messages = [MESSAGE if value is None else "" for value in values]
-    optimizer.tell(points, values, messages)
-    optimizer.pending = space.sample(2, torch.Generator().manual_seed(1))
-    optimizer.telemetry = [telemetry(verdict, number) for number, verdict in enumerate(Verdict)]
-    optimizer.telemetry.append(
-        Telemetry(Verdict.DEGRADED, SCRIPT, start_values=(math.nan, -math.inf), end_values=(math.nan, math.inf))
-    )
-    return optimizer
+    told = tuple(told_evaluation(*each) for each in zip(points, values, messages, strict=True))
+    pending = tuple(space.sample(2, torch.Generator().manual_seed(1)))
+    nothing = Telemetry(Verdict.DEGRADED, SCRIPT, start_values=(math.nan, -math.inf), end_values=(math.nan, math.inf))
+    asks = [*(telemetry(verdict, number) for number, verdict in enumerate(Verdict)), nothing]
+    settings = Settings(direction="maximize", batch_size=2, initial_points=4)
+    return Optimizer.resume(space, settings, History(told, pending), asks)
 
 
 def telemetry(verdict: Verdict, number: int) -> Telemetry:
@@ -56,16 +58,16 @@ def telemetry(verdict: Verdict, number: int) -> Telemetry:
         f"{SCRIPT} {'because ' * 20}",
         observations=8 + number,
         points=2,
-        value=2.0 + number,
-        standard_error=0.05,
-        gain=0.5,
+        acquisition_value=2.0 + number,
+        acquisition_error=0.05,
+        acquisition_gain=0.5,
         spread=0.1,
         start_values=(1.0, 0.5, math.nan, 1.5),
         end_values=(2.0 + number, 1.5, -math.inf, 1.75),
         gradient_norms=(0.1,) * 4,
         statuses=("done",) * 4,
         winner=0,
-        steps=64,
+        ascent_steps=64,
         fit_seconds=0.2,
         start_seconds=0.1,
         maximise_seconds=0.7,

@@ -16,13 +16,12 @@ import pandas as pd
 import psutil
 
 from compbo.space import Float, Space
-from compbo.study import schema
-from compbo.study.cell import Cell, Inner, MethodSpec, Surrogate, maximizer_method
-from compbo.study.store import load
+from compbo.study.cell import Cell, InnerSpec, MethodSpec, SurrogateSpec, maximizer_method
+from compbo.study.results import load, schema
 from compbo.study.tasks import FunctionTask
 
 ROOT = Path(__file__).parent.parent
-TINY = Inner(raw_batches=16, restarts=2, steps=3, minibatch=8)
+TINY = InnerSpec(raw_batches=16, restarts=2, steps=3, minibatch=8)
 SQUARE = Space({"x": Float(0, 1), "y": Float(0, 1)})
 
 
@@ -34,7 +33,7 @@ def cell(method: MethodSpec | None = None, **changes: Any) -> Cell:
 
 def compbo_cell(maximizer: str = "CAdam", acquisition: str = "ucb", **changes: Any) -> Cell:
     """A tiny cell with a maximizer."""
-    return cell(maximizer_method(maximizer, acquisition), surrogate=Surrogate(), inner=TINY, **changes)
+    return cell(maximizer_method(maximizer, acquisition), surrogate=SurrogateSpec(), inner=TINY, **changes)
 
 
 # -- tasks of their own, found as study_helpers:NAME
@@ -155,10 +154,15 @@ def stored(results: Path) -> set[str]:
     return {path.stem for path in (results / "cells").rglob("*.parquet")}
 
 
+def python_path() -> str:
+    """Where a process finds this folder's tasks, and the package where this process found it."""
+    return os.pathsep.join([str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 def study(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     """`compbo study ...` as a process."""
     command = [sys.executable, "-c", "from compbo.cli import main; main()", "study", *arguments]
-    variables = {**os.environ, "PYTHONPATH": str(ROOT / "tests"), **options.pop("env", {})}
+    variables = {**os.environ, "PYTHONPATH": python_path(), **options.pop("env", {})}
     return subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables, **options
     )

@@ -101,11 +101,11 @@ def test_points_survive_their_coding():
 
 def test_the_split_is_the_originals():
     method = _told(BOHBModel(PLANE), PLANE.sample(5, stream(0, "p")), _bowl)
-    assert method.model() is None  # d + 1 good and only 2 others
+    assert method.model(method.history) is None  # d + 1 good and only 2 others
     _told(method, PLANE.sample(1, stream(1, "p")), _bowl)
-    assert [len(density.data) for density in method.model()] == [3, 3]
+    assert [len(density.data) for density in method.model(method.history)] == [3, 3]
     _told(method, PLANE.sample(94, stream(2, "p")), _bowl)
-    good, bad = method.model()
+    good, bad = method.model(method.history)
     assert (len(good.data), len(bad.data)) == (15, 85)
     worst = max(_bowl(p) for p in method._coding.decode(good.data))
     assert worst <= min(_bowl(p) for p in method._coding.decode(bad.data))
@@ -116,11 +116,11 @@ def test_failures_are_bad_and_too_many_leave_it_uniform():
     points = PLANE.sample(12, stream(0, "p"))
     method.tell(points, [None, math.nan, math.inf, *[_bowl(p) for p in points[3:]]])
     codes = method._coding.encode(points[:3])
-    assert all(row.tolist() in method.model().bad.data.tolist() for row in codes)
+    assert all(row.tolist() in method.model(method.history).bad.data.tolist() for row in codes)
     assert method.best[1] == min(_bowl(p) for p in points[3:])
     broken = BOHBModel(PLANE)
     broken.tell(points, [None] * 12)
-    assert broken.model() is None
+    assert broken.model(broken.history) is None
     assert broken.best is None
     assert len(broken.ask(3)) == 3
 
@@ -182,9 +182,9 @@ def test_random_search_does_not_depend_on_the_batch_size():
 
 def test_wrong_arguments_are_explained():
     method = BOHBModel(PLANE)
-    with pytest.raises(ValueError, match="2 points but 1 losses"):
+    with pytest.raises(ValueError, match="2 points but 1 value"):
         method.tell([{"x": 0.0, "y": 0.0}] * 2, [1.0])
-    with pytest.raises(ValueError, match="at least 1, got 0"):
+    with pytest.raises(ValueError, match="count must be a whole number >= 1, got 0"):
         method.ask(0)
     with pytest.raises(ValueError, match="good_share"):
         BOHBModel(PLANE, good_share=15)

@@ -22,10 +22,10 @@ from typer.testing import CliRunner
 import compbo
 from compbo.cli import app
 from compbo.cli.app import default_output
-from compbo.cli.command import Command
-from compbo.cli.console import interrupts_end_at_once
 from compbo.cli.objective import load_objective
-from compbo.evaluation import call
+from compbo.cli.program import Program
+from compbo.console import interrupts_end_at_once
+from compbo.evaluation import evaluate
 from compbo.storage import load_optimizer, load_records
 from study_helpers import wait_for
 
@@ -167,8 +167,9 @@ def test_options_reach_the_run(folder: Path) -> None:
     words = ["--maximize", "--acquisition", "ei", "--maximizer", "Adam-ERM", "--noise", "0.1", "--seed", "7"]
     assert optimize(*TRAIN, "-n", "2", *words, "--storage", "run.log", "--study-name", "mine").exit_code == 0
     settings = load_optimizer("run.log", "mine").settings
-    assert (settings.direction, settings.maximizer, settings.noise, settings.seed) == ("maximize", "Adam-ERM", 0.1, 7)
-    assert getattr(settings.acquisition, "name", None) == "ei"
+    assert (settings.direction, settings.noise, settings.seed) == ("maximize", 0.1, 7)
+    assert settings.maximizer.name == "Adam-ERM"
+    assert settings.acquisition.name == "ei"
 
 
 def test_a_module_can_be_named(folder: Path) -> None:
@@ -204,7 +205,7 @@ def test_a_program_is_evaluated(extra: list[str], folder: Path) -> None:
 
 
 def outcome(template: str, timeout: float | None = None, **params: Any) -> Any:
-    return call(Command(template, ["a", "b"], timeout), {"a": 1, "b": 2, **params})
+    return evaluate(Program(template, ["a", "b"], timeout), {"a": 1, "b": 2, **params})
 
 
 def test_values_never_reach_a_shell_and_never_become_two_arguments(tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ def test_values_never_reach_a_shell_and_never_become_two_arguments(tmp_path: Pat
     code = "import sys; assert sys.argv[1:] == ['{x} $(id); a b', '-q=2'], sys.argv; print(5)"
     template = f"{PYTHON} -c {shlex.quote(code.replace('{', '{{').replace('}', '}}'))} {{a}} -q={{b}}"
     assert outcome(template, a="{x} $(id); a b").value == 5.0
-    assert Command(show + " {a}", ["a"]).arguments({"a": "x y"})[-1] == "x y"
+    assert Program(show + " {a}", ["a"]).arguments({"a": "x y"})[-1] == "x y"
 
 
 @pytest.mark.parametrize(
@@ -236,7 +237,7 @@ def test_what_a_program_says(code: str, value: float | None, message: str) -> No
 
 def test_any_name_of_a_parameter_can_stand_in_a_command() -> None:
     names = ["model.lr", "0", "a[b]", "x y"]
-    command = Command("echo {model.lr} {0}{{}} '' '{a[b]}={x y}'", names)
+    command = Program("echo {model.lr} {0}{{}} '' '{a[b]}={x y}'", names)
     assert command.arguments(dict(zip(names, [0.5, 1, "{0}", True], strict=True))) == [
         "echo",
         "0.5",
@@ -282,7 +283,7 @@ def _alive(pid: int) -> bool:
 )
 def test_a_wrong_command_is_refused_before_it_runs(template: str, match: str) -> None:
     with pytest.raises(ValueError, match=match):
-        Command(template, ["a", "b"])
+        Program(template, ["a", "b"])
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------
@@ -334,7 +335,7 @@ def test_a_wrong_command_is_refused_before_it_runs(template: str, match: str) ->
         ),
         ("objective.py:train --space space.toml -n 3 --storage run.log --maximize", 2, "another --study-name"),
         ("objective.py:train --space space.toml -n 3 --maximizer Cadam", 2, "--maximizer: .*CAdam"),
-        ("objective.py:train --space space.toml -n 3 --acquisition best", 2, "--acquisition best .*ucb"),
+        ("objective.py:train --space space.toml -n 3 --acquisition best", 2, "--acquisition 'best' is unknown.*ucb"),
         ("objective.py:train --space space.toml -n 3 --async", 2, "--async needs --workers"),
         ("objective.py:train --space space.toml -n 3 --async --workers 2 --batch 4", 2, "leave --batch 4 out"),
         ("--command 'echo {lr}' --space space.toml -n 3 --async --workers 2 --batch 4", 2, "leave --batch 4 out"),
@@ -435,6 +436,13 @@ def test_errors_of_the_other_commands(words: str, match: str, folder: Path) -> N
     assert re.search(match, done.stderr)
     assert not PYTHON_NAMES.search(done.stderr)
     assert contents(folder) == before
+
+
+def test_a_wrong_option_is_refused_before_the_module_is_loaded(folder: Path) -> None:
+    Path("loaded.py").write_text("open('loaded', 'w').close()\ndef f(p): return 1.0\n")
+    for words in (["--maximizer", "Cadam"], ["--acquisition", "best"], ["--noise", "-1"], ["--timeout", "0"]):
+        assert optimize("loaded.py:f", "--space", "space.toml", "-n", "1", *words).exit_code == 2
+    assert not Path("loaded").exists()
 
 
 def test_debug_shows_the_trace(folder: Path) -> None:

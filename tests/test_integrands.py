@@ -26,6 +26,7 @@ from compbo.acquisition.integrands import (
     winners,
 )
 from compbo.acquisition.samples import sobol_normals
+from compbo.surrogate.posterior import PosteriorSamples
 
 F64 = torch.float64
 ALL = [EI(), PI(tau=0.7), SR(), UCB(beta=3.0), LogEI(tau=0.2)]
@@ -74,7 +75,7 @@ class TestDefinition:
 
     def test_inner(self, acquisition: object) -> None:
         mean, deviation = randn(2, 3, 1), randn(2, 3, 5, seed=1)
-        v = acquisition.inner(mean, deviation, self.BEST)
+        v = acquisition.inner(PosteriorSamples(mean, deviation), self.BEST)
         assert v.shape == (2, 3, 5)
         for b, j, k in itertools.product(range(2), range(3), range(5)):
             by_hand = inner_by_hand(acquisition, float(mean[b, j, 0]), float(deviation[b, j, k]), self.BEST)
@@ -83,9 +84,9 @@ class TestDefinition:
     def test_inner_leaves_its_arguments_alone(self, acquisition: object) -> None:
         mean, deviation = randn(2, 3, 1), randn(2, 3, 5, seed=1)
         before = mean.clone(), deviation.clone()
-        acquisition.inner(mean, deviation, self.BEST)
-        acquisition.inner_vjp(torch.ones(2, 3, 5, dtype=F64), mean, deviation, self.BEST)
-        v = acquisition.inner(mean, deviation, self.BEST)
+        acquisition.inner(PosteriorSamples(mean, deviation), self.BEST)
+        acquisition.inner_vjp(torch.ones(2, 3, 5, dtype=F64), PosteriorSamples(mean, deviation), self.BEST)
+        v = acquisition.inner(PosteriorSamples(mean, deviation), self.BEST)
         kept = v.clone()
         acquisition.outer(v)
         acquisition.outer_gradient(v)
@@ -95,7 +96,7 @@ class TestDefinition:
 
     def test_outer_on_the_v_scale_is_outer_on_the_a_scale(self, acquisition: object) -> None:
         """ERM on all samples = the finite sum = f(E[g]) with E[g] = v / M."""
-        v = acquisition.inner(randn(2, 3, 1), randn(2, 3, 8, seed=1), self.BEST)
+        v = acquisition.inner(PosteriorSamples(randn(2, 3, 1), randn(2, 3, 8, seed=1)), self.BEST)
         value = acquisition.outer(v)
         for b in range(2):
             assert float(value[b]) == pytest.approx(outer_by_hand(acquisition, v[b] / 8), rel=1e-12, abs=1e-12)
@@ -103,7 +104,7 @@ class TestDefinition:
     def test_the_minibatch_estimate_is_unbiased_exactly(self, acquisition: object) -> None:
         """Mean over all subsets of the estimate of E[g]: v_m (M/K) in the drawn columns, on the v-scale v itself."""
         m, k = 6, 2
-        v = acquisition.inner(randn(1, 3, 1), randn(1, 3, m, seed=1), self.BEST)
+        v = acquisition.inner(PosteriorSamples(randn(1, 3, 1), randn(1, 3, m, seed=1)), self.BEST)
         subsets = list(itertools.combinations(range(m), k))
         total = torch.zeros_like(v)
         for subset in subsets:
@@ -115,16 +116,16 @@ class TestDefinition:
         assert float(acquisition.outer(v)) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
     def test_columns_make_the_outer_function(self, acquisition: object) -> None:
-        v = acquisition.inner(randn(2, 3, 1), randn(2, 3, 8, seed=1), self.BEST)
-        level = acquisition.column(v).mean(-1)
-        assert acquisition.column(v).shape == (2, 8)
-        expected = level.log() if acquisition.needs_level else level
+        v = acquisition.inner(PosteriorSamples(randn(2, 3, 1), randn(2, 3, 8, seed=1)), self.BEST)
+        mean_utility = acquisition.utility(v).mean(-1)
+        assert acquisition.utility(v).shape == (2, 8)
+        expected = mean_utility if acquisition.linear_outer else mean_utility.log()
         torch.testing.assert_close(acquisition.outer(v), expected, rtol=1e-14, atol=0)
 
     def test_derivative_of_inner(self, acquisition: object) -> None:
         mean, deviation = randn(2, 3, 1), randn(2, 3, 5, seed=1)
         c = randn(2, 3, 5, seed=2)
-        dmean, ddeviation = acquisition.inner_vjp(c, mean, deviation, self.BEST)
+        dmean, ddeviation = acquisition.inner_vjp(c, PosteriorSamples(mean, deviation), self.BEST)
         assert dmean.shape == ddeviation.shape == c.shape
         step = 1e-6
         for b, j, k in itertools.product(range(2), range(3), range(5)):
@@ -139,7 +140,7 @@ class TestDefinition:
             )
 
     def test_derivative_of_outer(self, acquisition: object) -> None:
-        v = acquisition.inner(randn(1, 3, 1), randn(1, 3, 6, seed=1), self.BEST)
+        v = acquisition.inner(PosteriorSamples(randn(1, 3, 1), randn(1, 3, 6, seed=1)), self.BEST)
         gradient = acquisition.outer_gradient(v)
         for j, k in itertools.product(range(3), range(6)):
             up, down = v[0].clone(), v[0].clone()
@@ -149,30 +150,30 @@ class TestDefinition:
             if (v[0, :, k] == v[0, :, k].max()).sum() == 1:
                 assert float(gradient[0, j, k]) == pytest.approx(slope, rel=1e-6, abs=1e-8)
 
-    def test_gradient_on_some_columns_given_the_level_of_all(self, acquisition: object) -> None:
+    def test_gradient_on_some_columns_given_the_mean_utility_of_all(self, acquisition: object) -> None:
         """(M/K) grad f in the drawn columns: on average over the draws, grad f itself."""
         m, k = 6, 2
-        v = acquisition.inner(randn(1, 3, 1) + 1.0, randn(1, 3, m, seed=1), self.BEST)
-        level = acquisition.column(v).mean(-1)
+        v = acquisition.inner(PosteriorSamples(randn(1, 3, 1) + 1.0, randn(1, 3, m, seed=1)), self.BEST)
+        mean_utility = acquisition.utility(v).mean(-1)
         subsets = list(itertools.combinations(range(m), k))
         total = torch.zeros_like(v)
         for subset in subsets:
-            drawn = acquisition.outer_gradient(v[..., list(subset)], level)
+            drawn = acquisition.outer_gradient(v[..., list(subset)], mean_utility)
             total[..., list(subset)] += drawn
         torch.testing.assert_close(total / len(subsets), acquisition.outer_gradient(v), rtol=1e-12, atol=1e-15)
 
     @given(shift=st.floats(0.001, 5.0), seed=st.integers(0, 100))
     def test_better_means_are_better(self, acquisition: object, shift: float, seed: int) -> None:
         mean, deviation = randn(1, 3, 1, seed=seed), randn(1, 3, 16, seed=seed + 1)
-        low = float(acquisition.outer(acquisition.inner(mean, deviation, self.BEST)))
-        high = float(acquisition.outer(acquisition.inner(mean + shift, deviation, self.BEST)))
+        low = float(acquisition.outer(acquisition.inner(PosteriorSamples(mean, deviation), self.BEST)))
+        high = float(acquisition.outer(acquisition.inner(PosteriorSamples(mean + shift, deviation), self.BEST)))
         assert high >= low
         if acquisition.name != "ei":
             assert high > low
 
     def test_a_further_point_never_hurts(self, acquisition: object) -> None:
         mean, deviation = randn(1, 4, 1), randn(1, 4, 16, seed=1)
-        v = acquisition.inner(mean, deviation, self.BEST)
+        v = acquisition.inner(PosteriorSamples(mean, deviation), self.BEST)
         values = [float(acquisition.outer(v[:, :q])) for q in range(1, 5)]
         assert values == sorted(values)
 
@@ -192,8 +193,8 @@ class TestClosedForms:
     def value(self, acquisition: object, mean: float, sigma: float, best: float) -> tuple[float, float]:
         """Value, and the standard error independent draws would have."""
         mu = torch.full((1, 1, 1), mean, dtype=F64)
-        v = acquisition.inner(mu, sigma * self.Z.unsqueeze(0), best)
-        spread = float(acquisition.column(v).std()) / math.sqrt(self.Z.shape[-1])
+        v = acquisition.inner(PosteriorSamples(mu, sigma * self.Z.unsqueeze(0)), best)
+        spread = float(acquisition.utility(v).std()) / math.sqrt(self.Z.shape[-1])
         return float(acquisition.outer(v)), spread
 
     @pytest.mark.parametrize(("mean", "sigma", "best"), POINTS)
@@ -263,18 +264,18 @@ class TestWinners:
 class TestEI:
     def test_where_nothing_improves_value_and_gradient_are_zero(self) -> None:
         mean, deviation = torch.full((1, 2, 1), -5.0, dtype=F64), 0.1 * randn(1, 2, 8)
-        v = EI().inner(mean, deviation, 0.0)
+        v = EI().inner(PosteriorSamples(mean, deviation), 0.0)
         assert torch.equal(v, torch.zeros_like(v))
         c = EI().outer_gradient(v)
         assert torch.isfinite(c).all()
-        for cotangent in EI().inner_vjp(c, mean, deviation, 0.0):
+        for cotangent in EI().inner_vjp(c, PosteriorSamples(mean, deviation), 0.0):
             assert torch.equal(cotangent, torch.zeros_like(v))
 
     def test_the_mask_is_that_of_the_current_sample(self) -> None:
         """A tracked zeta chooses the winner; whether it moves is up to the sample drawn now."""
         zeta = torch.tensor([[[1.0], [0.5]]], dtype=F64)
         mean, deviation = torch.tensor([[[-1.0], [2.0]]], dtype=F64), torch.zeros(1, 2, 1, dtype=F64)
-        dmean, _ = EI().inner_vjp(EI().outer_gradient(zeta), mean, deviation, 0.0)
+        dmean, _ = EI().inner_vjp(EI().outer_gradient(zeta), PosteriorSamples(mean, deviation), 0.0)
         assert dmean.tolist() == [[[0.0], [0.0]]]
 
 
@@ -291,40 +292,42 @@ class TestLogEI:
     @pytest.mark.parametrize("tau", [1e-6, 1e-2, 1.0])
     def test_inner_is_botorchs_fat_softplus(self, tau: float) -> None:
         y = torch.linspace(-30, 30, 301, dtype=F64).reshape(1, 1, -1) * tau
-        v = LogEI(tau=tau).inner(torch.zeros(1, 1, 1, dtype=F64), y, 0.0)
+        v = LogEI(tau=tau).inner(PosteriorSamples(torch.zeros(1, 1, 1, dtype=F64), y), 0.0)
         torch.testing.assert_close(v, fatplus(y, tau=tau), rtol=1e-13, atol=0)
 
     @pytest.mark.parametrize("depth", [1.0, 1e2, 1e6, 1e10])
     def test_far_below_the_incumbent_value_and_gradient_are_alive(self, depth: float) -> None:
         mean, deviation = torch.tensor([[[-depth], [-2.0 * depth]]], dtype=F64), 0.1 * randn(1, 2, 16)
         acquisition = LogEI()
-        v = acquisition.inner(mean, deviation, 0.0)
+        v = acquisition.inner(PosteriorSamples(mean, deviation), 0.0)
         value = float(acquisition.outer(v))
-        dmean, ddeviation = acquisition.inner_vjp(acquisition.outer_gradient(v), mean, deviation, 0.0)
+        dmean, ddeviation = acquisition.inner_vjp(acquisition.outer_gradient(v), PosteriorSamples(mean, deviation), 0.0)
         assert math.isfinite(value)
         assert torch.isfinite(dmean).all()
         assert torch.isfinite(ddeviation).all()
         # the tail falls as 1 / y^2, so d log v / d mean = 2 / |y|
         assert float(dmean[0, 0].sum()) == pytest.approx(2.0 / depth, rel=0.05)
-        assert float(EI().outer(EI().inner(mean, deviation, 0.0))) == 0.0
+        assert float(EI().outer(EI().inner(PosteriorSamples(mean, deviation), 0.0))) == 0.0
 
     def test_monotone_in_the_improvement(self) -> None:
         y = torch.cat([-torch.logspace(8, -8, 400, dtype=F64), torch.logspace(-8, 8, 400, dtype=F64)])
-        v = LogEI().inner(torch.zeros(1, 1, 1, dtype=F64), y.reshape(1, 1, -1), 0.0).flatten()
+        v = LogEI().inner(PosteriorSamples(torch.zeros(1, 1, 1, dtype=F64), y.reshape(1, 1, -1)), 0.0).flatten()
         assert bool((v.diff() > 0).all())
         assert bool((v > 0).all())
         c = torch.ones(1, 1, 800, dtype=F64)
-        slope, _ = LogEI().inner_vjp(c, torch.zeros(1, 1, 1, dtype=F64), y.reshape(1, 1, -1), 0.0)
+        slope, _ = LogEI().inner_vjp(c, PosteriorSamples(torch.zeros(1, 1, 1, dtype=F64), y.reshape(1, 1, -1)), 0.0)
         assert bool((slope > 0).all())
 
     @pytest.mark.parametrize("extreme", [-1e300, 1e300])
     def test_extreme_values_stay_finite(self, extreme: float) -> None:
         mean, deviation = torch.full((1, 1, 1), extreme, dtype=F64), torch.zeros(1, 1, 2, dtype=F64)
-        v = LogEI(tau=1.0).inner(mean, deviation, 0.0)
+        v = LogEI(tau=1.0).inner(PosteriorSamples(mean, deviation), 0.0)
         assert torch.isfinite(v).all()
         assert math.isfinite(float(LogEI().outer(v)))
         assert torch.isfinite(LogEI().outer_gradient(v)).all()
-        assert all(torch.isfinite(part).all() for part in LogEI().inner_vjp(v.sign(), mean, deviation, 0.0))
+        assert all(
+            torch.isfinite(part).all() for part in LogEI().inner_vjp(v.sign(), PosteriorSamples(mean, deviation), 0.0)
+        )
 
     def test_a_tracked_expectation_of_zero_does_not_divide_by_it(self) -> None:
         gradient = LogEI().outer_gradient(torch.zeros(1, 2, 3, dtype=F64), torch.zeros(1, dtype=F64))
@@ -333,7 +336,7 @@ class TestLogEI:
     def test_a_small_minibatch_is_biased(self) -> None:
         """The logarithm of a mean over few columns is too small on average (Jensen); that is why zeta exists."""
         mean, deviation = torch.full((1, 1, 1), -0.5, dtype=F64), randn(1, 1, 4096)
-        v = LogEI().inner(mean, deviation, 0.0)
+        v = LogEI().inner(PosteriorSamples(mean, deviation), 0.0)
         whole = float(LogEI().outer(v))
         parts = LogEI().outer(v.reshape(1, 512, 8).transpose(0, 1))
         assert float(parts.mean()) < whole - 4.0 * float(parts.std()) / math.sqrt(512)

@@ -20,7 +20,7 @@ from botorch.acquisition.monte_carlo import qUpperConfidenceBound
 
 from compbo.integrations.ax import CompBOAcquisition, generation_strategy
 from compbo.integrations.ax import acquisition as module
-from compbo.integrations.ax.plans import Plans
+from compbo.integrations.ax.batches import BegunBatches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ MIXED = [
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(module, "PLANS", Plans())
+    monkeypatch.setattr(module, "BEGUN", BegunBatches())
     before = logging.getLogger("ax").level
     logging.getLogger("ax").setLevel(logging.ERROR)
     yield
@@ -203,7 +203,7 @@ def test_bad_options_are_named() -> None:
     with pytest.raises(ValueError, match=r"num_restarts must be at most raw_samples \(3\), got 9"):
         generation_strategy(num_restarts=9, raw_samples=3)
     with pytest.raises(ValueError, match="'gen_candidates' is unknown to compbo, which takes maximizer"):
-        module.Options.of({"gen_candidates": None})
+        module.Options.from_mapping({"gen_candidates": None})
 
 
 def test_without_ax_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,29 +214,29 @@ def test_without_ax_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         importlib.import_module("compbo.integrations.ax")
 
 
-class TestPlans:
+class TestBegunBatches:
     observed = torch.rand(4, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     batch = torch.rand(3, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
 
     def test_points_are_taken_one_by_one_in_the_state_they_belong_to(self) -> None:
-        plans = Plans()
-        plans.put(self.batch, 1, self.observed, None, None)
-        assert plans.take(1, self.observed, None, None) is None  # its first point is not pending yet
+        begun = BegunBatches()
+        begun.put(self.batch, 1, self.observed, None, None)
+        assert begun.take(1, self.observed, None, None) is None  # its first point is not pending yet
         moved = self.observed.flip(0) + 1e-9  # through Ax's transforms and back, in another order
-        assert torch.equal(plans.take(1, moved, self.batch[:1], None), self.batch[1:2])
-        assert torch.equal(plans.take(1, moved, self.batch[:2], None), self.batch[2:])
-        assert plans.take(1, moved, self.batch, None) is None
+        assert torch.equal(begun.take(1, moved, self.batch[:1], None), self.batch[1:2])
+        assert torch.equal(begun.take(1, moved, self.batch[:2], None), self.batch[2:])
+        assert begun.take(1, moved, self.batch, None) is None
 
-    def test_plans_of_several_experiments(self) -> None:
-        plans = Plans()
-        plans.put(self.batch[:, :1], 1, self.observed[:, :1], None, None)
-        plans.put(self.batch, 1, self.observed, None, None)
-        assert torch.equal(plans.take(1, self.observed, self.batch[:1], None), self.batch[1:2])
-        assert torch.equal(plans.take(2, self.observed[:, :1], self.batch[:1, :1], None), self.batch[1:, :1])
+    def test_batches_of_several_experiments(self) -> None:
+        begun = BegunBatches()
+        begun.put(self.batch[:, :1], 1, self.observed[:, :1], None, None)
+        begun.put(self.batch, 1, self.observed, None, None)
+        assert torch.equal(begun.take(1, self.observed, self.batch[:1], None), self.batch[1:2])
+        assert torch.equal(begun.take(2, self.observed[:, :1], self.batch[:1, :1], None), self.batch[1:, :1])
 
     def test_new_data_or_other_fixed_features_make_it_void(self) -> None:
-        plans = Plans()
-        plans.put(self.batch, 1, self.observed, None, None)
-        assert plans.take(1, self.observed[:3], self.batch[:1], None) is None
-        assert plans.take(1, self.observed, self.batch[:1], {0: 1.0}) is None
-        assert plans.take(3, self.observed, self.batch[:1], None) is None  # more than are left
+        begun = BegunBatches()
+        begun.put(self.batch, 1, self.observed, None, None)
+        assert begun.take(1, self.observed[:3], self.batch[:1], None) is None
+        assert begun.take(1, self.observed, self.batch[:1], {0: 1.0}) is None
+        assert begun.take(3, self.observed, self.batch[:1], None) is None  # more than are left

@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 import tomllib
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -41,11 +42,12 @@ from botorch_problems import (
     seeded,
     sobol,
 )
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import FreshSamples
-from compbo.integrations.botorch import compat, gen_candidates, optimize_acqf
+from compbo.integrations.botorch import CandidateGenerator, compat, gen_candidates, optimize_acqf
 from compbo.integrations.botorch.fast import fast_oracle
-from compbo.integrations.botorch.joint import Axis, best_batch, exchange, snap_to
+from compbo.integrations.botorch.joint import DiscreteAxis, best_batch, exchange, snap_to
+from compbo.maximizers import make_maximizer
 
 pytestmark = QUIET
 
@@ -223,6 +225,18 @@ def test_bad_arguments_are_named() -> None:
         quick("RS")(starts(), qlogei())
 
 
+def test_a_maximizer_may_be_a_value() -> None:
+    """Of the catalogue or not: it is carried as it is, and no name is looked up."""
+    value = make_maximizer("CAdam-ME", lr=0.05)
+    assert gen_candidates(value, seed=1) == gen_candidates("CAdam-ME", lr=0.05, seed=1)
+    assert gen_candidates(value, beta=0.5).maximizer.hyperparameters["beta"] == 0.5
+    own = make_maximizer(replace(value.entry, name="Own"), lr=0.05)
+    ends = [gen_candidates(maximizer, steps=3)(starts(), qlogei(), **LIMITS)[0] for maximizer in (own, value)]
+    assert torch.equal(*ends)
+    with pytest.raises(ValueError, match=r"must be a compbo\.Maximizer, got 'RS'; gen_candidates takes names"):
+        CandidateGenerator("RS")  # type: ignore[arg-type]
+
+
 def test_one_start_without_bounds_and_in_single_precision() -> None:
     x, y = data()
     model = SingleTaskGP(x.float(), y.float())
@@ -308,7 +322,7 @@ class TestFastPath:
     def test_plain_acquisitions_of_plain_gps_take_it_and_agree(self, name: str) -> None:
         acqf = ACQUISITIONS[name](sobol(2048))
         oracle = fast_oracle(acqf, 2, lambda width: FreshSamples(width, 2048))
-        assert isinstance(oracle, Oracle)
+        assert isinstance(oracle, AcquisitionOracle)
         oracle.start(torch.Generator().manual_seed(0))
         x = starts()
         with torch.no_grad():
@@ -322,8 +336,8 @@ class TestFastPath:
 
 
 class TestDiscreteFeatures:
-    whole = Axis((0,), torch.arange(11.0).double()[:, None])
-    one_hot = Axis((1, 2), torch.eye(2).double())
+    whole = DiscreteAxis((0,), torch.arange(11.0).double()[:, None])
+    one_hot = DiscreteAxis((1, 2), torch.eye(2).double())
 
     def test_rounding_inside_the_maximisation(self) -> None:
         candidates, values = quick(rounder=torch.round)(starts(), qlogei(), **LIMITS)
@@ -349,12 +363,12 @@ class TestDiscreteFeatures:
 
     def test_very_many_levels(self) -> None:
         """A distance to each of them would need 800 GB."""
-        many = Axis((0,), torch.arange(1_000_000.0).double()[:, None])
+        many = DiscreteAxis((0,), torch.arange(1_000_000.0).double()[:, None])
         x = torch.tensor([-3.0, 0.4, 0.6, 999_998.7, 2e6]).double().repeat(20_000)[:, None]
         assert many.nearest(x)[:5, 0].tolist() == [0.0, 0.0, 1.0, 999_999.0, 999_999.0]
 
     @pytest.mark.parametrize("axes", [[], [whole, one_hot]])
-    def test_known_points_are_not_repeated(self, axes: list[Axis]) -> None:
+    def test_known_points_are_not_repeated(self, axes: list[DiscreteAxis]) -> None:
         bounds = torch.tensor([[0.0, 0.0, 0.0], [10.0, 1.0, 1.0]]).double()
         acqf = qlogei()
         find = partial(best_batch, acqf, bounds, 2, quick(), raw_batches=16, restarts=3, axes=axes)

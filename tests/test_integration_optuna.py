@@ -11,14 +11,14 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
+from compbo.bo.history import History
+from compbo.bo.suggest import Suggestion, suggest
+from compbo.bo.verdict import Verdict
 from compbo.evaluation import Evaluation
 from compbo.integrations.optuna import CompBOSampler, telemetry
 from compbo.integrations.optuna.claims import holds
-from compbo.integrations.optuna.history import History, Plan, Reader, publish
 from compbo.integrations.optuna.planning import decide
-from compbo.optimizer import Optimizer
-from compbo.propose import Verdict
-from compbo.space import Float, Space
+from compbo.integrations.optuna.trials import JointBatch, Reader, StudyView, publish
 from compbo.storage import load_optimizer
 from compbo.storage.signature import unpack
 
@@ -54,13 +54,12 @@ def objective(trial: Trial) -> float:
 def asks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the batches that were worked out."""
     counts: list[int] = []
-    original = Optimizer.ask
 
-    def counted(self: Optimizer, count: int | None = None) -> list[dict[str, Any]]:
-        counts.append(count or 0)
-        return original(self, count)
+    def counted(space: Any, settings: Any, history: History, count: int) -> Suggestion:
+        counts.append(count)
+        return suggest(space, settings, history, count)
 
-    monkeypatch.setattr(Optimizer, "ask", counted)
+    monkeypatch.setattr("compbo.integrations.optuna.sampler.suggest", counted)
     return counts
 
 
@@ -102,9 +101,9 @@ class TestTrials:
     def add(self, study: Study, x: float, n: int, **kwargs: Any) -> None:
         study.add_trial(create_trial(params={"x": x, "n": n}, distributions=self.space(), **kwargs))
 
-    def history(self, study: Study) -> History:
+    def view(self, study: Study) -> StudyView:
         trials = study.get_trials(deepcopy=False)
-        return Reader(self.space()).history(trials, without=len(trials), plans_from=0)
+        return Reader(self.space()).view(trials, without=len(trials), batches_from=0)
 
     def test_finished_trials_are_evaluations(self) -> None:
         study = optuna.create_study()
@@ -117,7 +116,7 @@ class TestTrials:
         self.add(study, 0.7, 7, value=float("inf"))
         self.add(study, 0.8, 8, value=1.0, system_attrs={"constraints": [-1.0, 0.5]})
         self.add(study, 0.9, 9, value=4.0, system_attrs={"constraints:cost": 0.0})
-        values = [(e.params["n"], e.value) for e in self.history(study).evaluations]
+        values = [(e.params["n"], e.value) for e in self.view(study).evaluations]
         expected = [3.0, None, 3.0, 5.0, None, 5.0, None, None, 4.0]
         assert values == list(enumerate(expected, start=1))
 
@@ -132,16 +131,16 @@ class TestTrials:
         undecided = study.ask()
         independent = study.ask()
         publish(study._storage, independent._trial_id, "compbo:point", {})
-        history = self.history(study)
-        assert history.pending[running.number] == {"x": 0.25, "n": 2}
-        assert history.pending[decided.number] == {"x": 0.5, "n": 5}
-        assert partial_params.number not in history.undecided  # it took the enqueued point
-        assert history.undecided == {undecided.number}
+        view = self.view(study)
+        assert view.pending[running.number] == {"x": 0.25, "n": 2}
+        assert view.pending[decided.number] == {"x": 0.5, "n": 5}
+        assert partial_params.number not in view.undecided  # it took the enqueued point
+        assert view.undecided == {undecided.number}
 
     def test_another_range_is_another_parameter(self) -> None:
         study = optuna.create_study()
         study.add_trial(create_trial(params={"x": 0.5}, distributions={"x": FloatDistribution(0, 2)}, value=1.0))
-        assert self.history(study).evaluations == []
+        assert self.view(study).evaluations == []
 
     def test_steps_that_were_added_up(self) -> None:
         space = {"s": FloatDistribution(0, 1, step=0.1)}
@@ -183,7 +182,7 @@ class TestTrials:
 
         study = run(cheap(), 5)
         with monkeypatch.context() as patch:
-            patch.setattr("compbo.optimizer.propose", interrupted)
+            patch.setattr("compbo.bo.suggest.propose", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 _ = study.ask().relative_params
         assert study.trials[-1].state == TrialState.RUNNING  # Optuna's: nobody told it anything
@@ -330,60 +329,52 @@ class TestJointBatches:
 
 
 class Counter:
-    """An optimizer whose points are numbered in the order of asking, so that plans can be told apart."""
+    """Suggestions whose points are numbered in the order of asking, so that batches can be told apart."""
 
     def __init__(self) -> None:
         self.asks: list[tuple[list[float], int]] = []  # what was pending, how many were asked for
 
-    def __call__(self, history: History) -> Optimizer:
-        pending = sorted(point["x"] for point in history.pending.values())
-        optimizer = Optimizer(Space({"x": Float(0, 1000)}))
-        log = self.asks
-
-        def ask(count: int) -> list[dict[str, float]]:
-            log.append((pending, count))
-            optimizer.telemetry.append(None)  # type: ignore[arg-type]
-            start = 100 * len(pending) + sum(pending)  # a function of what it sees, as the real one is
-            return [{"x": float(start + i)} for i in range(count)]
-
-        optimizer.ask = ask  # type: ignore[method-assign, assignment]
-        return optimizer
+    def __call__(self, history: History, count: int) -> Suggestion:
+        pending = sorted(point["x"] for point in history.pending)
+        self.asks.append((pending, count))
+        start = 100 * len(pending) + sum(pending)  # a function of what it sees, as the real one is
+        return Suggestion([{"x": float(start + i)} for i in range(count)], None)  # type: ignore[arg-type]
 
 
 class TestDecisions:
     """The protocol without a study: who takes which point, whatever the order of events."""
 
-    def look(self, **state: Any) -> Callable[[], History]:
-        return lambda: History(
+    def look(self, **state: Any) -> Callable[[], StudyView]:
+        return lambda: StudyView(
             evaluations=[Evaluation({"x": 0.0}, 1.0)],
             pending=dict(state.get("pending", {})),
             undecided=set(state.get("undecided", ())),
-            plans=list(state.get("plans", ())),
+            batches=list(state.get("batches", ())),
         )
 
     def test_processes_that_see_the_same_take_different_places_of_one_plan(self) -> None:
         decisions = [decide(n, 4, self.look(undecided=set(range(8, 12)) - {n}), Counter()) for n in range(8, 12)]
         assert [d.point["x"] for d in decisions] == [0.0, 1.0, 2.0, 3.0]
-        assert {d.plan.anchor for d in decisions if d.plan} == {8}
+        assert {d.batch.anchor for d in decisions if d.batch} == {8}
 
     def test_a_stored_plan_is_taken(self) -> None:
-        plans = [Plan(8, [{"x": float(i)} for i in range(4)])]
+        batches = [JointBatch(8, [{"x": float(i)} for i in range(4)])]
         counter = Counter()
-        assert decide(10, 4, self.look(plans=plans), counter) == ({"x": 2.0}, None, None)
+        assert decide(10, 4, self.look(batches=batches), counter) == ({"x": 2.0}, None, None)
         assert counter.asks == []
 
     def test_a_trial_that_lost_its_place_is_decided_without_the_plan(self) -> None:
-        plans = [Plan(8, [{"x": float(i)} for i in range(4)])]
-        taken = self.look(plans=plans, pending={9: {"x": 0.0}})
+        batches = [JointBatch(8, [{"x": float(i)} for i in range(4)])]
+        taken = self.look(batches=batches, pending={9: {"x": 0.0}})
         assert decide(8, 1, taken, Counter()).point != {"x": 0.0}
 
     def test_a_plan_of_another_block_is_not(self) -> None:
-        plans = [Plan(6, [{"x": float(i)} for i in range(4)])]
-        assert decide(8, 4, self.look(plans=plans), Counter()).plan is not None
+        batches = [JointBatch(6, [{"x": float(i)} for i in range(4)])]
+        assert decide(8, 4, self.look(batches=batches), Counter()).batch is not None
 
     def test_the_later_of_two_plans_is_taken(self) -> None:
-        plans = [Plan(8, [{"x": 1.0}] * 4), Plan(9, [{"x": 2.0}] * 3)]
-        assert decide(11, 4, self.look(plans=plans), Counter()).point == {"x": 2.0}
+        batches = [JointBatch(8, [{"x": 1.0}] * 4), JointBatch(9, [{"x": 2.0}] * 3)]
+        assert decide(11, 4, self.look(batches=batches), Counter()).point == {"x": 2.0}
 
     def test_without_batches_an_earlier_undecided_trial_goes_first(self) -> None:
         first = decide(5, 1, self.look(pending={2: {"x": 7.0}}), Counter())
@@ -421,9 +412,9 @@ class TestClaims:
         views = iter(histories)
         last: dict[str, Any] = {}
 
-        def look() -> History:
+        def look() -> StudyView:
             last.update(next(views, last))
-            return History(**last)
+            return StudyView(**last)
 
         return holds(self.point, 5, look), len(naps)
 
@@ -455,7 +446,7 @@ class TestClaims:
         assert 50 < naps < 500
 
     def test_where_trials_have_more_parameters_there_is_nothing_to_claim(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        view = {"evaluations": [Evaluation(self.point, 1.0)], "more_varies": True}
+        view = {"evaluations": [Evaluation(self.point, 1.0)], "repeats_allowed": True}
         assert self.settled(view, monkeypatch=monkeypatch) == (True, 0)
 
     def test_a_space_that_is_used_up_does_not_stop_the_study(self, asks: list[int]) -> None:

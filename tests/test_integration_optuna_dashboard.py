@@ -9,9 +9,9 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 import optuna
 import pytest
 
+from compbo.bo.verdict import Verdict
 from compbo.integrations.optuna import CompBOSampler, save_verdict_plot, verdict_figure
 from compbo.integrations.optuna.dashboard import TITLE
-from compbo.propose import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -217,7 +217,7 @@ def test_loop_equals_the_textbook(name, textbook, pool, given, log):
     draws = [(range(4) if d.columns is None else d.columns.tolist(), d.z.mT.tolist()) for d in drawn]
     everything = None if pool is None else toy.z.mT.tolist()
     for restart in range(3):
-        book = textbook(toy, dict(maximizer.settings), log)
+        book = textbook(toy, dict(maximizer.hyperparameters), log)
         path = book.run(x0[restart].tolist(), draws, everything)
         assert torch.allclose(trace.points[:, restart], torch.tensor(path, dtype=DTYPE), rtol=1e-9, atol=1e-12), (
             f"restart {restart}"
@@ -231,9 +231,9 @@ def test_loop_equals_the_textbook(name, textbook, pool, given, log):
 def test_a_step_is_one_evaluation(name):
     toy = Toy(2, pool=12 if get_entry(name).samples == "minibatch" else None)
     make_maximizer(name)(toy, starts(3, 2, 2), budget=Budget(6), box=Box.unit(2), generator=seeded())
-    queries = {"none": 0, "smoothed": 0, "selective": 0, "extrapolated": 3, "corrected": 3, "multiblock": 3}
-    whole_pool = [(3, 0)] if get_entry(name).tracker != "none" and toy.pool else []
-    in_between = [(3 + queries[get_entry(name).tracker], 3)] * 5
+    tracker = get_entry(name).build(**get_entry(name).defaults).tracker
+    whole_pool = [(3, 0)] if tracker.remembers and toy.pool else []
+    in_between = [(3 if tracker.query is None else 6, 3)] * 5
     assert toy.calls == [(3, 3), *whole_pool, *in_between, (3, 0)]
 
 

@@ -9,8 +9,8 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
-from compbo.maximizers import CATALOGUE, get_entry, make_maximizer, trackers
-from compbo.types import DTYPE, Box, Budget, Objective
+from compbo.maximizers import CATALOGUE, get_entry, make_maximizer, memory
+from compbo.types import DTYPE, Box, Budget, Oracle
 from maximizer_toys import BiasedToy, HeavyPoolToy, RidgeToy, seeded, starts
 
 GRADIENT_METHODS = [name for name, entry in CATALOGUE.items() if entry.order > 0]
@@ -19,7 +19,8 @@ TRACKED = [name for name, entry in CATALOGUE.items() if entry.tracker != "none"]
 TRACKED_FRESH = [name for name in TRACKED if get_entry(name).form == "ME"]
 TRACKED_POOL = [name for name in TRACKED if get_entry(name).form == "Comp"]
 
-# Long runs want small steps at the end, and a weight of the newest columns that averages the noise away.
+# Long runs want small steps at the end, and a weight of the newest columns that averages the noise away. What is not
+# listed (a rule or tracker of yours) gets steps of 0.01 and a weight of 0.05.
 STEPS = 700
 SMALL_STEPS = {
     "SGA": {"lr": 0.02, "momentum": 0.0},
@@ -32,17 +33,17 @@ SMALL_STEPS = {
     "AdamOS": {"lr": 0.2},
     "averaged": {},
 }
-TRACKING = {"corrected": {"beta": 0.05}, "selective": {"beta": 0.05}, "multiblock": {"beta": 0.05}}
+TRACKING = {"none": {}, "smoothed": {}, "extrapolated": {}}
 
 
 def small_steps(name: str) -> dict[str, float]:
     entry = get_entry(name)
-    given = dict(SMALL_STEPS[entry.rule]) | TRACKING.get(entry.tracker, {})
+    given = dict(SMALL_STEPS.get(entry.rule, {"lr": 0.01})) | TRACKING.get(entry.tracker, {"beta": 0.05})
     given |= {"beta": 0.05} if name.startswith("CAdam") else {}
     return {h: value for h, value in given.items() if h in entry.hyperparameters}
 
 
-def end_of_run(name: str, toy: Objective, x0: Tensor, seed: int = 5, **given: float) -> Tensor:
+def end_of_run(name: str, toy: Oracle, x0: Tensor, seed: int = 5, **given: float) -> Tensor:
     """The average of the second half of the run."""
     maximizer = make_maximizer(name, **small_steps(name) | given)
     trace = maximizer(toy, x0, budget=Budget(STEPS), box=Box.unit(1), generator=seeded(seed), record=True)
@@ -176,9 +177,7 @@ def test_expected_maximum_is_climbed_with_the_defaults(name):
 def test_expected_maximum_is_missed_with_a_zeta_that_knows_nothing(name, monkeypatch):
     """The test above can fail: random numbers in zeta let the wrong points win."""
     noise = seeded(1)
-    monkeypatch.setattr(
-        trackers, "_blended", lambda zeta, *_: torch.rand(zeta.shape, dtype=zeta.dtype, generator=noise)
-    )
+    monkeypatch.setattr(memory, "_blended", lambda zeta, *_: torch.rand(zeta.shape, dtype=zeta.dtype, generator=noise))
     x0 = starts(6, 2, 2, seed=2)
     trace = make_maximizer(name)(ridge(name), x0, budget=Budget(ridge_steps(name)), box=Box.unit(2), generator=seeded())
     assert (ridge_score(name, trace.final) < 0.99).any()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from compbo.acquisition.integrands import ACQUISITIONS, get_acquisition
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import make_samples
 from compbo.maximizers import CATALOGUE, make_maximizer
 from compbo.surrogate.posterior import GPPosterior, with_pending
@@ -42,7 +42,7 @@ def run(
 ) -> Trace:
     entry = CATALOGUE[name]
     samples = make_samples(entry.form, q + posterior.extra_points, minibatch=8, steps=STEPS)
-    oracle = Oracle(get_acquisition(acquisition), posterior, samples, best=0.5)
+    oracle = AcquisitionOracle(get_acquisition(acquisition), posterior, samples, best=0.5)
     return make_maximizer(name)(
         oracle,
         starts(restarts, q, D, seed=3),
@@ -140,7 +140,9 @@ def test_another_box(name, posterior):
     """Bounds that are not the cube, one of them without width."""
     entry = CATALOGUE[name]
     box = Box(torch.tensor([0.2, 0.5, 0.1], dtype=DTYPE), torch.tensor([0.4, 0.5, 0.9], dtype=DTYPE))
-    oracle = Oracle(get_acquisition("ucb"), posterior, make_samples(entry.form, 2, minibatch=8, steps=STEPS), best=0.5)
+    oracle = AcquisitionOracle(
+        get_acquisition("ucb"), posterior, make_samples(entry.form, 2, minibatch=8, steps=STEPS), best=0.5
+    )
     trace = make_maximizer(name)(
         oracle, starts(4, 2, D, seed=3), budget=Budget(STEPS), box=box, generator=seeded(), record=True
     )

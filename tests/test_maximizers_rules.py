@@ -8,8 +8,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils._pytree import tree_leaves
 
-from compbo.maximizers import get_entry
+from compbo.maximizers import CATALOGUE, get_entry
 from compbo.maximizers import schedules as s
 from compbo.maximizers.rules.base import apply
 from compbo.types import DTYPE, Box
@@ -24,7 +25,7 @@ GOLDEN = [
         "Adagrad",
         torch.optim.Adagrad,
         {"lr": 0.2, "weight_decay": 0.05, "eps": 1e-6},
-        {"lr_decay": ("lr_d", 0.1), "initial_accumulator_value": ("delta", 0.2)},
+        {"lr_decay": ("lr_decay", 0.1), "initial_accumulator_value": ("delta", 0.2)},
     ),
     ("RMSprop", torch.optim.RMSprop, {"lr": 0.02, "alpha": 0.9, "momentum": 0.7, "weight_decay": 0.05}, {}),
     (
@@ -63,12 +64,30 @@ def gradient_of(t: int, x: torch.Tensor) -> torch.Tensor:
 
 
 def climb(rule, x: torch.Tensor, steps: int) -> list[torch.Tensor]:
-    history, path = rule.init(x), []
+    state, path = rule.init(x), []
     for t in range(1, steps + 1):
-        move, history = rule.move(t, x, gradient_of(t, x), history)
+        move, state = rule.move(t, x, gradient_of(t, x), state)
         x = apply(move, x, BIG)
         path.append(x.clone())
     return path
+
+
+@pytest.mark.parametrize("name", [name for name, entry in CATALOGUE.items() if entry.order == 1])
+def test_a_move_changes_nothing_that_it_is_given(name):
+    """Point, gradient and state are as before: a state can be kept, compared and used again."""
+    entry = CATALOGUE[name]
+    rule = entry.build(**entry.defaults).rule
+    x = torch.rand(3, 2, 2, dtype=DTYPE, generator=torch.Generator().manual_seed(1))
+    state = rule.init(x)
+    for t in (1, 2, 3):
+        given = (x, gradient_of(t, x), state)
+        kept = [leaf.clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in tree_leaves(given)]
+        first, after = rule.move(t, *given)
+        for leaf, before in zip(tree_leaves(given), kept, strict=True):
+            assert torch.equal(leaf, before) if isinstance(leaf, torch.Tensor) else leaf == before
+        again, _ = rule.move(t, *given)
+        assert torch.equal(apply(first, x, BIG), apply(again, x, BIG))
+        x, state = apply(first, x, BIG), after
 
 
 @pytest.mark.parametrize(("name", "optimiser", "shared", "renamed"), GOLDEN)
@@ -84,7 +103,7 @@ def test_classical_rules_equal_torch_optim(name, optimiser, shared, renamed):
     start = torch.randn(3, 2, 2, dtype=DTYPE, generator=torch.Generator().manual_seed(99))
     parameter = torch.nn.Parameter(start.clone())
     reference = optimiser([parameter], maximize=True, **theirs)
-    path = climb(entry.solver(**entry.settings(**ours)).rule, start, 40)
+    path = climb(entry.build(**entry.settled(**ours)).rule, start, 40)
     for t, x in enumerate(path, start=1):
         parameter.grad = gradient_of(t, parameter.detach())
         reference.step()
@@ -97,7 +116,7 @@ def test_scheduled_learning_rate_equals_torch_exponential_lr():
     parameter = torch.nn.Parameter(start.clone())
     reference = torch.optim.Adam([parameter], lr=0.05, maximize=True)
     scheduler = torch.optim.lr_scheduler.ExponentialLR(reference, gamma=0.9)
-    for t, x in enumerate(climb(entry.solver(**entry.settings(lr=0.05, lr_drop=0.1)).rule, start, 40), start=1):
+    for t, x in enumerate(climb(entry.build(**entry.settled(lr=0.05, lr_drop=0.1)).rule, start, 40), start=1):
         parameter.grad = gradient_of(t, parameter.detach())
         reference.step()
         scheduler.step()
@@ -107,10 +126,10 @@ def test_scheduled_learning_rate_equals_torch_exponential_lr():
 def test_dampened_nesterov_is_the_formula():
     """PyTorch refuses it; the tuning table contains it: m = rho m + (1-Delta) G, x += lr (G + rho m)."""
     entry = get_entry("SGA-ERM")
-    settings = entry.settings(lr=0.1, momentum=0.6, dampening=0.5, nesterov=True)
+    settled = entry.settled(lr=0.1, momentum=0.6, dampening=0.5, nesterov=True)
     start = torch.zeros(1, 1, 2, dtype=DTYPE)
     x, m = start.clone(), None
-    for t, ours in enumerate(climb(entry.solver(**settings).rule, start, 10), start=1):
+    for t, ours in enumerate(climb(entry.build(**settled).rule, start, 10), start=1):
         gradient = gradient_of(t, x)
         m = gradient if m is None else 0.6 * m + 0.5 * gradient
         x = x + 0.1 * (gradient + 0.6 * m)
@@ -120,7 +139,7 @@ def test_dampened_nesterov_is_the_formula():
 def test_weight_decay_pulls_towards_the_origin():
     for name in ("SGA", "Adagrad", "RMSprop", "Adam", "AdamW", "Adadelta"):
         entry = get_entry(f"{name}-ERM")
-        rule = entry.solver(**entry.settings(weight_decay=0.1)).rule
+        rule = entry.build(**entry.settled(weight_decay=0.1)).rule
         x = torch.full((1, 1, 2), 0.5, dtype=DTYPE)
         move, _ = rule.move(1, x, torch.zeros_like(x), rule.init(x))
         assert (apply(move, x, BIG) < x).all(), name
@@ -128,11 +147,11 @@ def test_weight_decay_pulls_towards_the_origin():
 
 def test_rprop_never_moves_more_than_its_largest_step():
     entry = get_entry("Rprop-ERM")
-    rule = entry.solver(**entry.settings(eta_plus=3.0)).rule
+    rule = entry.build(**entry.settled(eta_plus=3.0)).rule
     x = torch.zeros(1, 1, 2, dtype=DTYPE)
-    history = rule.init(x)
+    state = rule.init(x)
     for t in range(1, 20):
-        move, history = rule.move(t, x, torch.ones_like(x), history)
+        move, state = rule.move(t, x, torch.ones_like(x), state)
         moved = apply(move, x, BIG) - x
         x = x + moved
         assert moved.abs().max() <= 0.25 + 1e-12
@@ -142,7 +161,7 @@ def test_rprop_never_moves_more_than_its_largest_step():
 def test_averaged_rule_projects_before_it_averages():
     """x + tau (P(x + m / beta) - x): a move out of the box ends a part tau of the way to its border."""
     entry = get_entry("NASA")
-    rule = entry.solver(**entry.settings(a=2.0, b=1.0, beta=0.5)).rule
+    rule = entry.build(**entry.settled(a=2.0, b=1.0, beta=0.5)).rule
     x = torch.full((1, 1, 2), 0.4, dtype=DTYPE)
     move, _ = rule.move(1, x, torch.full_like(x, 100.0), rule.init(x))
     assert torch.allclose(apply(move, x, Box.unit(2)), torch.full_like(x, 0.4 + 0.5 * 0.6))

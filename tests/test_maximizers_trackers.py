@@ -10,26 +10,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from compbo.maximizers import CATALOGUE, Ascent
-from compbo.maximizers.ascend import ascend
-from compbo.maximizers.rules import sga
+from compbo.maximizers import CATALOGUE, Ascent, make_maximizer, run_within
+from compbo.maximizers.memory import FreshMemory, PoolMemory
+from compbo.maximizers.rules.sga import sga
 from compbo.maximizers.schedules import constant
-from compbo.maximizers.trackers import Blend, FreshMemory, Memory, extrapolated, smoothed
+from compbo.maximizers.trackers import Blend, extrapolated, smoothed
 from compbo.types import DTYPE, Box, Budget, Draw
 from maximizer_toys import LogToy, Toy, seeded, starts
 
 TRACKED = [name for name, entry in CATALOGUE.items() if entry.tracker != "none"]
-FADING = [name for name in TRACKED if CATALOGUE[name].tracker == "smoothed" or name == "ASCGA"]  # b_t -> 0
 X = starts(1, 2, 2, seed=4)
+
+
+def weight(name: str, t: int) -> float:
+    """b_t: the part of the past that step t takes out of zeta, with the default hyperparameters."""
+    entry = CATALOGUE[name]
+    blend = entry.build(**entry.defaults).tracker.blend(t, 1.0)
+    return 1 - blend.decay * blend.keep
+
+
+FADING = [name for name in TRACKED if weight(name, 10**6) < 0.01 * weight(name, 1)]  # b_t -> 0
 
 
 def tracker_of(name: str):
     """The entry's tracker; where b_t is a constant, 0.3, so that a wrong start is soon forgotten."""
     entry = CATALOGUE[name]
-    settings = entry.defaults if name in FADING else {**entry.defaults, "beta": 0.3}
-    solver = entry.solver(**settings)
-    assert isinstance(solver, Ascent)
-    return solver.tracker
+    numbers = entry.defaults if name in FADING or "beta" not in entry.defaults else {**entry.defaults, "beta": 0.3}
+    climb = entry.build(**numbers)
+    assert isinstance(climb, Ascent)
+    return climb.tracker
 
 
 def frozen_run(name: str, toy: Toy, watched: list[int], seed: int, wrong: float):
@@ -39,16 +48,22 @@ def frozen_run(name: str, toy: Toy, watched: list[int], seed: int, wrong: float)
     first = toy.expectation_draw()
     mean, spread = toy.mean(X), toy.spread + toy.slope * (X**2).sum(-1, keepdim=True)
     truth = mean + spread * first.z
-    memory = Memory(truth + wrong, toy) if toy.pool else FreshMemory(truth + wrong)
+    memory = PoolMemory(truth + wrong, toy) if toy.pool else FreshMemory(truth + wrong)
     path = []
     for t in range(1, watched[-1] + 1):
         draw = toy.draw()
         v = mean + spread * draw.z
-        query = None if tracker.query is None else v  # u = x while x stands still
-        zeta = memory.update(tracker.blend(t, memory.pool_size / draw.size), draw, v, query)
+        zeta = memory.update(tracker.blend(t, memory.pool_size / draw.size), draw, v, v)  # u = x while x stands still
         if t in watched:
             path.append((memory.read(first) if toy.pool else zeta)[0].clone())
     return torch.stack(path), (truth if toy.pool else mean)[0]
+
+
+def test_which_trackers_look_at_a_second_point():
+    """One more forward pass in the same batch: extrapolation and the two that compare with the point before."""
+    second = {CATALOGUE[name].tracker: tracker_of(name).query is not None for name in TRACKED}
+    expected = {"smoothed": False, "selective": False, "extrapolated": True, "corrected": True, "multiblock": True}
+    assert {name: second[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize("name", TRACKED)
@@ -72,12 +87,18 @@ def test_frozen_x_gives_the_expectation(name, pooled):
     assert (error.mean(0).abs() <= 4 * standard_error + 1e-9).all()
 
 
+def test_the_weights_that_fade_are_those_of_the_paper():
+    assert set(FADING) >= {"SCGA", "ASCGA", "NASA", "NASA-ME"}
+    assert not {"CAdam", "CAdam-ME", "SCSC", "SOX", "MSVR"} & set(FADING)
+    for name, exponent in {"SCGA": 1 / 2, "ASCGA": 4 / 7, "NASA": 0.6}.items():
+        assert weight(name, 1000) / weight(name, 10) == pytest.approx(100**-exponent)
+
+
 @pytest.mark.parametrize("pooled", [True, False], ids=["pool", "fresh"])
 @pytest.mark.parametrize("name", FADING)
 def test_distance_shrinks_as_the_schedule_says(name, pooled):
     """The variance of zeta is of the order of b_t: t^-1/2 of SCGA means a distance of t^-1/4."""
     toy = Toy(2, K=4, pool=8 if pooled else None, spread=0.5)
-    beta = {"smoothed": 0.5, "extrapolated": 4 / 7}[CATALOGUE[name].tracker] if "NASA" not in name else 0.6
     early, late = 15, 700
     windows = {t: list(range(t - 10, t + 10)) for t in (early, late)}
     squares = {early: [], late: []}
@@ -86,7 +107,7 @@ def test_distance_shrinks_as_the_schedule_says(name, pooled):
         for found, part in zip(squares.values(), path.split(20), strict=True):
             found.append(((part - target) ** 2).mean())
     distance = {t: float(torch.stack(found).mean().sqrt()) for t, found in squares.items()}
-    expected = (late / early) ** (beta / 2)
+    expected = math.sqrt(weight(name, early) / weight(name, late))
     assert distance[early] / distance[late] > 0.6 * expected
 
 
@@ -105,13 +126,13 @@ def test_corrected_trackers_follow_a_moving_point_at_once(name):
     everything = toy.expectation_draw()
     x = starts(1, 2, 2)
     start = toy.inner(x, everything, 0).v
-    memory, slow = Memory(start, toy), Memory(start, toy)
+    memory, slow = PoolMemory(start, toy), PoolMemory(start, toy)
     for t in range(1, 30):
         x_next = x + 0.02
         draw = toy.draw()
         v, before = toy.inner(x_next, draw, 0).v, toy.inner(tracker.query(t, x, x_next), draw, 0).v
         memory.update(tracker.blend(t, 1.0), draw, v, before)
-        slow.update(lagging.blend(t, 1.0), draw, v, None)
+        slow.update(lagging.blend(t, 1.0), draw, v, v[:0])
         x = x_next
     truth = toy.inner(x, everything, 0).v
     assert torch.allclose(memory.read(everything), truth, atol=1e-10)
@@ -141,7 +162,7 @@ def test_memory_equals_a_dense_zeta(blends, seed):
     generator = seeded(seed)
     toy = LogToy(2, K=3, pool=7)
     zeta = 1 + torch.rand(2, 2, 7, dtype=DTYPE, generator=generator)
-    memory = Memory(zeta, toy)
+    memory = PoolMemory(zeta, toy)
     dense = zeta.clone()
     for numbers in blends:
         columns = torch.randperm(7, generator=generator)[:3]
@@ -153,21 +174,22 @@ def test_memory_equals_a_dense_zeta(blends, seed):
         assert torch.allclose(returned, dense[..., columns], rtol=1e-9, atol=1e-12)
     everything = Draw(torch.zeros(2, 7), torch.arange(7))
     assert torch.allclose(memory.read(everything), dense, rtol=1e-9, atol=1e-12)
-    assert torch.allclose(memory.level(), dense.amax(-2).mean(-1), rtol=1e-9, atol=1e-10)
+    assert torch.allclose(memory.mean_utility(), dense.amax(-2).mean(-1), rtol=1e-9, atol=1e-10)
 
 
 def test_a_thousand_strong_decays_do_not_overflow():
     toy = LogToy(2, K=3, pool=7)
-    memory = Memory(torch.ones(1, 2, 7, dtype=DTYPE), toy)
+    memory = PoolMemory(torch.ones(1, 2, 7, dtype=DTYPE), toy)
     draw = Draw(torch.zeros(2, 3), torch.tensor([0, 2, 4]))
     for _ in range(1000):
-        zeta = memory.update(Blend(0.001, 1.0, 1.0), draw, torch.ones(1, 2, 3, dtype=DTYPE), None)
+        v = torch.ones(1, 2, 3, dtype=DTYPE)
+        zeta = memory.update(Blend(0.001, 1.0, 1.0), draw, v, v[:0])
     assert torch.allclose(zeta, torch.full_like(zeta, 1 / 0.999))
-    assert torch.allclose(memory.level(), torch.full((1,), 3 / 0.999 / 7, dtype=DTYPE))
+    assert torch.allclose(memory.mean_utility(), torch.full((1,), 3 / 0.999 / 7, dtype=DTYPE))
 
 
 def test_a_pool_needs_draws_that_name_their_columns():
-    memory = Memory(torch.ones(1, 2, 7, dtype=DTYPE), Toy(2, K=3, pool=7))
+    memory = PoolMemory(torch.ones(1, 2, 7, dtype=DTYPE), Toy(2, K=3, pool=7))
     with pytest.raises(ValueError, match="columns"):
         memory.read(Draw(torch.zeros(2, 3)))
 
@@ -211,8 +233,7 @@ def elements_of_steps(name: str, pool: int, steps: int) -> int:
     counts = []
     for count in (2, 2 + steps):
         with Touched() as touched:
-            entry = CATALOGUE[name]
-            entry.solver(**entry.defaults)(
+            make_maximizer(name)(
                 CheapDraws(2, K=4, pool=pool),
                 starts(3, 2, 2),
                 budget=Budget(count),
@@ -236,13 +257,12 @@ def test_the_count_would_notice_a_dense_decay():
     assert touched.elements >= 1000
 
 
-def test_ascend_takes_any_rule_and_tracker():
+def test_an_ascent_takes_any_rule_and_tracker():
     """The two are orthogonal: a rule of one name under the tracker of another."""
     for name in TRACKED:
-        trace = ascend(
+        trace = run_within(
+            Ascent(sga(constant(0.1)), tracker_of(name)),
             Toy(2, pool=12),
-            sga(constant(0.1)),
-            tracker_of(name),
             starts(2, 2, 2),
             budget=Budget(5),
             box=Box.unit(2),

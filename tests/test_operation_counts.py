@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from compbo.acquisition.integrands import UCB
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import make_samples
 from compbo.maximizers import CATALOGUE, make_maximizer
 from compbo.seeds import stream
@@ -48,8 +48,8 @@ def posterior() -> GPPosterior:
     )
 
 
-def oracle(posterior: GPPosterior, form: str, steps: int = 64) -> Oracle:
-    return Oracle(UCB(), posterior, make_samples(form, Q, minibatch=K, steps=steps), best=1.0)
+def oracle(posterior: GPPosterior, form: str, steps: int = 64) -> AcquisitionOracle:
+    return AcquisitionOracle(UCB(), posterior, make_samples(form, Q, minibatch=K, steps=steps), best=1.0)
 
 
 def step_counts(posterior: GPPosterior, name: str, pool_steps: int = 64) -> tuple[float, float, int]:

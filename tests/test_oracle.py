@@ -19,7 +19,7 @@ from botorch.models import SingleTaskGP
 from botorch.sampling import SobolQMCNormalSampler
 
 from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
-from compbo.acquisition.oracle import Oracle, StochasticOuterOracle
+from compbo.acquisition.oracle import AcquisitionOracle, StochasticOuterOracle
 from compbo.acquisition.samples import make_samples, sobol_normals
 from compbo.surrogate.botorch import ModelPosterior, posterior_of
 from compbo.surrogate.kernels import get_kernel
@@ -30,7 +30,7 @@ F64 = torch.float64
 Q, D, N = 3, 2, 12
 ALL = [EI(), PI(tau=0.3), SR(), UCB(beta=2.0), LogEI(tau=0.1)]
 NAMES = [acquisition.name for acquisition in ALL]
-LINEAR = [acquisition for acquisition in ALL if not acquisition.needs_level]
+LINEAR = [acquisition for acquisition in ALL if acquisition.linear_outer]
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -59,13 +59,15 @@ def posterior() -> GPPosterior:
     )
 
 
-def make(acquisition: object, form: str = "ERM", *, minibatch: int = 64, steps: int = 16, seed: int = 0) -> Oracle:
-    oracle = Oracle(acquisition, posterior(), make_samples(form, Q, minibatch=minibatch, steps=steps), BEST)
+def make(
+    acquisition: object, form: str = "ERM", *, minibatch: int = 64, steps: int = 16, seed: int = 0
+) -> AcquisitionOracle:
+    oracle = AcquisitionOracle(acquisition, posterior(), make_samples(form, Q, minibatch=minibatch, steps=steps), BEST)
     oracle.start(seeded(seed))
     return oracle
 
 
-def gradient(oracle: Oracle, x: torch.Tensor, draw: Draw) -> torch.Tensor:
+def gradient(oracle: AcquisitionOracle, x: torch.Tensor, draw: Draw) -> torch.Tensor:
     inner = oracle.inner(x, draw)
     return inner.pullback(oracle.outer_gradient(inner.v))
 
@@ -100,7 +102,7 @@ class TestAgainstBoTorch:
         expected = theirs(x)
         (slope,) = torch.autograd.grad(expected.sum(), x)
         for surrogate in (posterior_of(self.model), ModelPosterior(self.model)):
-            oracle = Oracle(acquisition, surrogate, make_samples("ERM", Q), BEST)
+            oracle = AcquisitionOracle(acquisition, surrogate, make_samples("ERM", Q), BEST)
             inner = oracle.inner(self.x, Draw(z))
             ours = inner.pullback(oracle.outer_gradient(inner.v))
             torch.testing.assert_close(oracle.outer(inner.v), expected.detach(), rtol=tolerance, atol=tolerance)
@@ -125,7 +127,7 @@ class TestAgainstBoTorch:
     def test_ucb_is_centred_on_mu(self) -> None:
         """On a sample whose mean is not zero the two differ, and ours is the paper's."""
         z = self.z + 1.0
-        oracle = Oracle(UCB(), posterior_of(self.model), make_samples("ERM", Q), BEST)
+        oracle = AcquisitionOracle(UCB(), posterior_of(self.model), make_samples("ERM", Q), BEST)
         theirs = qUpperConfidenceBound(self.model, beta=2.0, sampler=self.sampler(z))(self.x).detach()
         ours = oracle.value(self.x, Draw(z))
         assert float((ours - theirs).abs().min()) > 1e-3
@@ -142,7 +144,7 @@ class TestAgainstBoTorch:
 
     def test_logei_of_a_batch(self) -> None:
         """With q points BoTorch's fat maximum tends to ours as its temperature falls."""
-        oracle = Oracle(LogEI(tau=0.1), posterior_of(self.model), make_samples("ERM", Q), BEST)
+        oracle = AcquisitionOracle(LogEI(tau=0.1), posterior_of(self.model), make_samples("ERM", Q), BEST)
         ours = oracle.value(self.x, Draw(self.z))
         differences = []
         for tau_max in (1e-2, 1e-4, 1e-6):
@@ -165,7 +167,7 @@ class TestAgainstBoTorch:
         expected = theirs(x)
         (slope,) = torch.autograd.grad(expected.sum(), x)
         joint = with_pending(posterior_of(self.model), pending)
-        oracle = Oracle(acquisition, joint, make_samples("ERM", Q + joint.extra_points), BEST)
+        oracle = AcquisitionOracle(acquisition, joint, make_samples("ERM", Q + joint.extra_points), BEST)
         inner = oracle.inner(self.x, Draw(z))
         torch.testing.assert_close(oracle.outer(inner.v), expected.detach(), rtol=1e-8, atol=1e-8)
         ours = inner.pullback(oracle.outer_gradient(inner.v))
@@ -198,9 +200,9 @@ class TestEveryAcquisition:
             part = Draw(whole.z[:, start : start + 16], whole.columns[start : start + 16])
             v = oracle.inner(x, part, gradient_rows=0).v
             columns[..., part.columns] = v
-            utilities.append(oracle.column(v).sum(-1))
+            utilities.append(oracle.utility(v).sum(-1))
         mean = sum(utilities) / oracle.pool_size
-        expected = mean.log() if oracle.needs_level else mean
+        expected = mean if oracle.linear_outer else mean.log()
         torch.testing.assert_close(value, expected, rtol=1e-12, atol=1e-12)
         torch.testing.assert_close(value, oracle.outer(columns), rtol=1e-12, atol=1e-12)
 
@@ -220,17 +222,17 @@ class TestEveryAcquisition:
         total = estimates.mean((1, 2))
         assert abs(float(total.mean() - v.mean())) <= 4.0 * float(total.std()) / math.sqrt(400) + 1e-12
 
-    def test_minibatch_gradients_are_unbiased_given_the_level(self, acquisition: object) -> None:
-        """For EI, PI, SR and UCB the nested minibatch gradient is unbiased; for LogEI where the level is known."""
+    def test_minibatch_gradients_are_unbiased_given_the_mean_utility(self, acquisition: object) -> None:
+        """For EI, PI, SR and UCB the nested minibatch gradient is unbiased; for LogEI with the known mean utility."""
         oracle = make(acquisition, "Comp", minibatch=16, steps=8)
         x = rand(1, Q, D, seed=5)
         whole = oracle.expectation_draw()
-        level = oracle.column(oracle.inner(x, whole, gradient_rows=0).v).mean(-1)
+        mean_utility = oracle.utility(oracle.inner(x, whole, gradient_rows=0).v).mean(-1)
         truth = gradient(oracle, x, whole)[0]
         draws = []
         for _ in range(300):
             inner = oracle.inner(x, oracle.draw())
-            draws.append(inner.pullback(oracle.outer_gradient(inner.v, level))[0])
+            draws.append(inner.pullback(oracle.outer_gradient(inner.v, mean_utility))[0])
         assert_mean_is(torch.stack(draws), truth)
 
     def test_gradient_rows(self, acquisition: object) -> None:
@@ -385,15 +387,15 @@ class TestDraws:
         assert make(EI(), "ME").pool_size == 64
         assert make(EI(), "Comp").pool_size == 64 * 16
         assert make(EI(), "Comp").expectation_draw().size == 64 * 16
-        assert not make(EI()).needs_level
-        assert make(LogEI()).needs_level
+        assert make(EI()).linear_outer
+        assert not make(LogEI()).linear_outer
 
 
 class TestMemory:
     @staticmethod
     def needed(form: str, steps: int, restarts: int = 32, width: int = 16, tracked: bool = True) -> int:
         samples = make_samples(form, width, minibatch=128, steps=steps)
-        return Oracle(UCB(), posterior(), samples, 0.0).bytes_needed(restarts, tracked)
+        return AcquisitionOracle(UCB(), posterior(), samples, 0.0).bytes_needed(restarts, tracked)
 
     @pytest.mark.parametrize("form", ["ERM", "ME"])
     def test_fresh_samples_do_not_grow_with_the_steps(self, form: str) -> None:
@@ -417,7 +419,7 @@ def test_the_estimate_holds_what_a_pool_really_takes() -> None:
     program = """
 import re, torch
 from compbo.acquisition.integrands import UCB
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import make_samples
 from compbo.maximizers import make_maximizer
 from compbo.seeds import stream
@@ -427,7 +429,7 @@ x = torch.rand(30, 4, dtype=torch.float64, generator=stream(0))
 gp = fit_gp(x, x.sum(-1))
 start = torch.rand(32, 16, 4, dtype=torch.float64, generator=stream(1))
 def climb(name, form):
-    oracle = Oracle(UCB(), gp.posterior, make_samples(form, 16, minibatch=128, steps=64), gp.best)
+    oracle = AcquisitionOracle(UCB(), gp.posterior, make_samples(form, 16, minibatch=128, steps=64), gp.best)
     make_maximizer(name)(oracle, start, budget=Budget(steps=3), box=Box.unit(4), generator=stream(2))
     return oracle
 def kilobytes(what):

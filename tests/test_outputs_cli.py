@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from compbo.cli import app
-from compbo.study.gridfile import load_grid
+from compbo.study.grid import load_grid
 from outputs_tables import cells, row, write_folder
 
 MEMORY = Path(__file__).parent.parent / "benchmarks" / "memory.csv"

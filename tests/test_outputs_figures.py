@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from compbo.study.methods import optimiser_names
+from compbo.study.methods.registry import optimiser_names
 from compbo.study.outputs.axes import CLASSES, method_axes
 from compbo.study.outputs.compact import compact
 from compbo.study.outputs.figures import bayesmark, comparison, regret

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compbo.study.gridfile import load_grid, parse_grid
+from compbo.study.grid import load_grid, parse_grid
 from compbo.study.outputs.compact import compact
 from compbo.study.outputs.figures.cost import Memory
 from compbo.study.outputs.page.answers import answers

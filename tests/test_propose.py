@@ -16,18 +16,11 @@ from torch import Tensor
 
 from compbo.acquisition.integrands import EI, SR, UCB, LogEI
 from compbo.acquisition.samples import sobol_normals
-from compbo.propose import (
-    COMMON_SAMPLE,
-    Problem,
-    Proposal,
-    StartPolicy,
-    Telemetry,
-    Verdict,
-    around,
-    boltzmann,
-    propose,
-    raw_batches,
-)
+from compbo.bo.propose import COMMON_SAMPLE, AcquisitionProblem, Proposal, propose
+from compbo.bo.starts import StartPolicy, around, boltzmann, raw_batches
+from compbo.bo.telemetry import Telemetry
+from compbo.bo.verdict import Verdict
+from compbo.maximizers import make_maximizer
 from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.posterior import BatchPosterior, GPPosterior, with_pending
 from compbo.types import DTYPE, Box, Budget
@@ -81,17 +74,18 @@ def left_half(x: Tensor) -> Tensor:
     return (x[..., 0] < 0.5).any(-1)
 
 
-def problem(acquisition: Any = None, posterior: Any = None, best: float = 0.5, **options: Any) -> Problem:
+def problem(acquisition: Any = None, posterior: Any = None, best: float = 0.5, **options: Any) -> AcquisitionProblem:
     incumbents = torch.tensor([[0.3, 0.3], [0.8, 0.2]], dtype=DTYPE)
-    return Problem(posterior or gp(), acquisition or EI(), best, **{"incumbents": incumbents, **options})
+    return AcquisitionProblem(posterior or gp(), acquisition or EI(), best, **{"incumbents": incumbents, **options})
 
 
-def run(task: Problem, q: int = Q, maximizer: str = "Adam-ERM", seed: int = 3, **options: Any) -> Proposal:
-    settings = {"hyperparameters": {}, "budget": Budget(steps=8), "starts": STARTS, "minibatch": MINIBATCH, **options}
-    return propose(task, q, maximizer=maximizer, generator=seeded(seed), **settings)
+def run(task: AcquisitionProblem, q: int = Q, maximizer: str = "Adam-ERM", seed: int = 3, **options: Any) -> Proposal:
+    made = make_maximizer(maximizer, **options.pop("hyperparameters", {}))
+    settings = {"budget": Budget(steps=8), "starts": STARTS, "minibatch": MINIBATCH, **options}
+    return propose(task, q, maximizer=made, generator=seeded(seed), **settings)
 
 
-def columns(task: Problem, batches: Tensor, z: Tensor) -> Tensor:
+def columns(task: AcquisitionProblem, batches: Tensor, z: Tensor) -> Tensor:
     """max_j of ReLU(mu + L z - f*) for every sample, written out: (B, K)."""
     posterior = with_pending(task.posterior, task.pending)(batches)
     samples = posterior.mean.unsqueeze(-1) + torch.einsum("bij,jk->bik", posterior.factor, z)
@@ -101,7 +95,7 @@ def columns(task: Problem, batches: Tensor, z: Tensor) -> Tensor:
 class Redone:
     """What `propose` drew from its generator, drawn again: the common sample, the raw batches, their EI on both."""
 
-    def __init__(self, task: Problem, q: int = Q, seed: int = 3) -> None:
+    def __init__(self, task: AcquisitionProblem, q: int = Q, seed: int = 3) -> None:
         generator = seeded(seed)
         pending = 0 if task.pending is None else len(task.pending)
         self.z = sobol_normals(q + pending, COMMON_SAMPLE, generator)
@@ -277,13 +271,13 @@ def test_telemetry_agrees_with_values_worked_out_anew(maximizer: str, pending: T
     utilities = columns(task, batch.unsqueeze(0), again.z)[0]
     start_values = columns(task, again.x0, again.z).mean(-1).tolist()
 
-    assert telemetry.value == pytest.approx(float(utilities.mean()), rel=1e-9)
-    assert telemetry.standard_error == pytest.approx(float(utilities.std()) / math.sqrt(COMMON_SAMPLE), rel=1e-9)
+    assert telemetry.acquisition_value == pytest.approx(float(utilities.mean()), rel=1e-9)
+    assert telemetry.acquisition_error == pytest.approx(float(utilities.std()) / math.sqrt(COMMON_SAMPLE), rel=1e-9)
     assert telemetry.start_values == pytest.approx(start_values, rel=1e-9)
-    assert telemetry.gain == pytest.approx(telemetry.value - max(start_values), abs=1e-12)
-    assert telemetry.value >= max(start_values) - 1e-12
-    assert telemetry.value >= float(columns(task, again.best_ranked.unsqueeze(0), again.z).mean()) - 1e-12
-    assert telemetry.value == max(telemetry.end_values)
+    assert telemetry.acquisition_gain == pytest.approx(telemetry.acquisition_value - max(start_values), abs=1e-12)
+    assert telemetry.acquisition_value >= max(start_values) - 1e-12
+    assert telemetry.acquisition_value >= float(columns(task, again.best_ranked.unsqueeze(0), again.z).mean()) - 1e-12
+    assert telemetry.acquisition_value == max(telemetry.end_values)
     ends = torch.tensor(telemetry.end_values, dtype=DTYPE)
     assert telemetry.spread == pytest.approx(float(((ends - ends.mean()) ** 2).mean().sqrt()), rel=1e-9)
     assert all(end >= start for start, end in zip(telemetry.start_values, telemetry.end_values, strict=True))
@@ -291,10 +285,10 @@ def test_telemetry_agrees_with_values_worked_out_anew(maximizer: str, pending: T
     assert (telemetry.maximizer, telemetry.acquisition) == (maximizer, "ei")
     if telemetry.winner == -1:
         assert bool((again.x0 == batch).all((1, 2)).any())
-        assert telemetry.gain == 0.0
+        assert telemetry.acquisition_gain == 0.0
     else:
-        assert telemetry.end_values[telemetry.winner] == telemetry.value
-        assert telemetry.gain > 0.0
+        assert telemetry.end_values[telemetry.winner] == telemetry.acquisition_value
+        assert telemetry.acquisition_gain > 0.0
 
 
 def test_the_climb_gains_something() -> None:
@@ -308,7 +302,7 @@ def test_steps_that_only_harm_leave_the_best_start() -> None:
     batch, telemetry = run(task, maximizer="SGA-ERM", hyperparameters={"lr": 1e6}, budget=Budget(steps=1))
     again = Redone(task)
     start_values = columns(task, again.x0, again.z).mean(-1)
-    assert (telemetry.winner, telemetry.gain) == (-1, 0.0)
+    assert (telemetry.winner, telemetry.acquisition_gain) == (-1, 0.0)
     assert torch.equal(batch, again.x0[start_values.argmax()])
 
 
@@ -318,8 +312,8 @@ def test_the_error_of_a_logarithm() -> None:
     batch, telemetry = run(task)
     utilities = columns(task, batch.unsqueeze(0), Redone(task).z)[0]
     error = float(utilities.std() / utilities.mean()) / math.sqrt(COMMON_SAMPLE)
-    assert telemetry.value == pytest.approx(math.log(float(utilities.mean())), rel=1e-5)
-    assert telemetry.standard_error == pytest.approx(error, rel=1e-5)
+    assert telemetry.acquisition_value == pytest.approx(math.log(float(utilities.mean())), rel=1e-5)
+    assert telemetry.acquisition_error == pytest.approx(error, rel=1e-5)
 
 
 def test_pending_points_change_what_is_proposed() -> None:
@@ -350,7 +344,8 @@ def test_the_same_seed_proposes_the_same() -> None:
 def test_flat_where_nothing_can_improve() -> None:
     telemetry = run(problem(best=1e3)).telemetry
     assert telemetry.verdict is Verdict.FLAT, telemetry.reason
-    assert (telemetry.value, telemetry.gain, telemetry.spread, telemetry.winner) == (0.0, 0.0, 0.0, -1)
+    assert (telemetry.acquisition_value, telemetry.acquisition_gain) == (0.0, 0.0)
+    assert (telemetry.spread, telemetry.winner) == (0.0, -1)
 
 
 @pytest.mark.parametrize("acquisition", [SR(), UCB(), EI()], ids=lambda a: a.name)
@@ -364,7 +359,7 @@ def test_still_climbing_after_one_tiny_step(acquisition: Any) -> None:
     options = {"hyperparameters": {"lr": 1e-6}, "budget": Budget(steps=1), "starts": StartPolicy(4, 4, 0.0)}
     telemetry = run(problem(acquisition), q=4, maximizer="SGA-ERM", **options).telemetry
     assert telemetry.verdict is Verdict.CLIMBING, telemetry.reason
-    assert telemetry.steps == 1
+    assert telemetry.ascent_steps == 1
 
 
 def test_degraded_when_no_batch_has_a_value() -> None:
@@ -392,14 +387,14 @@ def test_degraded_when_the_memory_does_not_do_for_one_step(maximizer: str) -> No
     best = columns(problem(), again.x0, again.z).mean(-1).argmax()
     assert telemetry.verdict is Verdict.DEGRADED
     assert "memory budget" in telemetry.reason
-    assert (telemetry.steps, telemetry.winner, telemetry.gain) == (0, -1, 0.0)
+    assert (telemetry.ascent_steps, telemetry.winner, telemetry.acquisition_gain) == (0, -1, 0.0)
     assert torch.equal(batch, again.x0[best])
 
 
 def test_the_time_limit_is_in_the_reason() -> None:
     telemetry = run(problem(), budget=Budget(steps=1_000_000, seconds=1e-9)).telemetry
-    assert telemetry.steps < 1_000_000
-    steps = "1 step" if telemetry.steps == 1 else f"{telemetry.steps} steps"
+    assert telemetry.ascent_steps < 1_000_000
+    steps = "1 step" if telemetry.ascent_steps == 1 else f"{telemetry.ascent_steps} steps"
     assert telemetry.reason.endswith(f"stopped by the time limit after {steps}")
     assert "time" in telemetry.statuses
     assert telemetry.verdict is not Verdict.DEGRADED
@@ -411,9 +406,9 @@ def test_batches_without_a_value_are_never_proposed(maximizer: str) -> None:
         batch, telemetry = run(problem(posterior=Broken(left_half)), maximizer=maximizer, seed=seed)
         assert bool(torch.isfinite(batch).all())
         assert not bool(left_half(batch.unsqueeze(0)).any())
-        assert math.isfinite(telemetry.value)
-        assert math.isfinite(telemetry.gain)
-        assert math.isfinite(telemetry.standard_error)
+        assert math.isfinite(telemetry.acquisition_value)
+        assert math.isfinite(telemetry.acquisition_gain)
+        assert math.isfinite(telemetry.acquisition_error)
         # L-BFGS-B gives a restart up when its line search meets such a batch
         assert (telemetry.verdict is Verdict.DEGRADED) == (set(telemetry.statuses) == {"failed"})
 
@@ -445,7 +440,7 @@ def same(a: Any, b: Any) -> bool:
     "telemetry",
     [
         Telemetry(Verdict.DESIGN, "initial design"),  # all NaN
-        replace(Telemetry(Verdict.DEGRADED, "x"), value=-math.inf, end_values=(math.nan, -math.inf, 1.5)),
+        replace(Telemetry(Verdict.DEGRADED, "x"), acquisition_value=-math.inf, end_values=(math.nan, -math.inf, 1.5)),
         run(problem()).telemetry,
         run(problem(), maximizer="DE").telemetry,  # no gradient norms
         run(problem(posterior=Broken(everywhere))).telemetry,
@@ -454,5 +449,7 @@ def same(a: Any, b: Any) -> bool:
 )
 def test_telemetry_survives_json(telemetry: Telemetry) -> None:
     back = Telemetry.from_dict(json.loads(json.dumps(telemetry.to_dict())))
+    with pytest.raises(ValueError, match="another version of compbo cannot be read: it has gain"):
+        Telemetry.from_dict({**telemetry.to_dict(), "gain": 1.0})
     assert back.verdict is telemetry.verdict
     assert [f.name for f in fields(Telemetry) if not same(getattr(back, f.name), getattr(telemetry, f.name))] == []

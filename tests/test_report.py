@@ -22,12 +22,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compbo
-from compbo.optimizer import Optimizer
-from compbo.propose import Verdict
+from compbo.bo.optimizer import Optimizer
+from compbo.bo.verdict import Verdict
 from compbo.report import document, figures, figures_asks, figures_model, labels, render_report, slices, write_report
 from compbo.report.axes import axis_of, fraction, position, values_along
 from compbo.report.data import collect
-from compbo.report.reproduce import call
+from compbo.report.reproduce import call_in_python
 from compbo.report.theme import DARK, LIGHT, PALETTES
 from compbo.space import Categorical, Float, Int, Ordinal, Space
 from report_examples import MESSAGE, SCRIPT, constant_run, failed_run, hostile_run, plain_run
@@ -161,13 +161,12 @@ def test_of_many_evaluations_the_best_and_a_share_of_the_rest_are_fitted(monkeyp
     monkeypatch.setattr(slices, "LARGEST_FIT", 20)
     optimizer = plain_run(100, parameters=2)
     optimizer.tell(optimizer.space.sample(5, torch.Generator().manual_seed(1)), [None] * 5)
-    smaller = slices._thinned(optimizer)
+    smaller = slices._thinned(optimizer.history, optimizer.settings.direction)
     values = sorted(e.value for e in optimizer.evaluations if e.value is not None)
     kept = [e.value for e in smaller.evaluations]
     assert len(kept) == 20
     assert set(values[:10]) <= set(kept)
     assert values[-1] in kept or None in kept
-    assert smaller.settings == optimizer.settings
     assert "fitted to 20 evaluations, chosen from 105" in render_report(optimizer)
 
 
@@ -180,10 +179,10 @@ def test_two_thousand_evaluations() -> None:
 
 
 def test_a_model_that_cannot_be_fitted_is_a_sentence_and_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: Optimizer) -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError("linalg <failed>")
 
-    monkeypatch.setattr(Optimizer, "model", broken)
+    monkeypatch.setattr(slices, "model_of", broken)
     assert "The model could not be fitted: linalg &lt;failed&gt;" in render_report(plain_run(3))
 
 
@@ -245,10 +244,10 @@ def test_parallel_coordinates_rank_the_evaluations_in_tenths() -> None:
 
 def test_values_of_the_restarts_leave_out_what_is_not_finite(hostile: Optimizer) -> None:
     asks = collect(hostile)["asks"]
-    assert asks[0]["start"] == {"low": 0.5, "median": 1.0, "high": 1.5, "count": 3}
-    assert asks[-1]["end"] == {"low": None, "median": None, "high": None, "count": 0}
+    assert figures_asks.value_range(asks[0].start_values) == (0.5, 1.0, 1.5, 3)
+    assert figures_asks.value_range(asks[-1].end_values) is None
     start = figures_asks.restarts(asks)["data"][0]
-    assert len(start["x"]) == sum(ask["start"]["count"] > 0 for ask in asks)
+    assert len(start["x"]) == sum(figures_asks.value_range(ask.start_values) is not None for ask in asks)
 
 
 def test_every_verdict_has_a_row_a_meaning_and_advice(hostile: Optimizer, hostile_page: str) -> None:
@@ -363,7 +362,7 @@ def test_numbers_that_are_not_finite_never_reach_the_page(hostile_page: str) -> 
 def test_the_table_of_evaluations_keeps_every_digit_and_renames_like_the_export(
     hostile: Optimizer, hostile_page: str
 ) -> None:
-    from compbo.history import Record, to_frame
+    from compbo.records import Record, to_frame
 
     table = embedded_data(hostile_page)["tables"]["evaluations"]
     records = [
@@ -394,7 +393,8 @@ def test_the_call_runs_and_repeats_the_run() -> None:
     }
     first = compbo.maximize(objective, space, evaluations=6, batch_size=2, seed=5, progress=False, **options)
     scope: dict[str, Any] = {"objective": objective}
-    exec(call(first.optimizer), scope)
+    optimizer = first.optimizer
+    exec(call_in_python(optimizer.space, optimizer.settings, len(optimizer.evaluations)), scope)
     again = scope["result"].optimizer
     assert again.settings == first.optimizer.settings
     assert again.evaluations == first.optimizer.evaluations
@@ -440,7 +440,7 @@ def test_what_the_disk_refuses_is_told_with_the_name_that_was_given(
     def full(**kwargs: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/somewhere/.compbo-x.tmp")
 
-    monkeypatch.setattr(document.tempfile, "mkstemp", full)
+    monkeypatch.setattr("tempfile.mkstemp", full)
     with pytest.raises(OSError, match="No space left") as caught:
         write_report(plain_run(1), tmp_path / "run.html")
     assert caught.value.filename == str(tmp_path / "run.html")

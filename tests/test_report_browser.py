@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
-    from compbo.optimizer import Optimizer
+    from compbo.bo.optimizer import Optimizer
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright: install compbo[dev]")
 PATIENCE = 120_000  # milliseconds: of a guard, not of a measurement; a busy machine may need half of it to load a page

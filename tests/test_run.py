@@ -22,7 +22,7 @@ import torch
 
 import compbo
 from compbo import Bool, Budget, Categorical, Float, Int, Space, StartPolicy
-from compbo.run.loop import RunError, RunInterrupted, TooManyFailuresError
+from compbo.run.result import RunError, RunInterrupted, TooManyFailuresError
 from objectives import bowl, dies_on_the_left, fails_on_the_left, mixed, process_id, sleeps_on_the_left
 
 PLANE = {"x": Float(-5, 5), "y": Float(-5, 5)}
@@ -371,8 +371,8 @@ def test_asynchronous_with_one_worker_is_a_sequential_run() -> None:
         ({"max_failures": -1}, "max_failures"),
         ({"workers": 2, "executor": concurrent.futures.Executor()}, "not both"),
         ({"executor": 4}, r"Executor.*get_executor"),
-        ({"asynchronous": True}, "asynchronous needs workers or an executor"),
-        ({"asynchronous": True, "workers": 2, "batch_size": 8}, "leave batch_size out"),
+        ({"asynchronous": True}, r"(?s)asynchronous needs workers: .*executor will do"),
+        ({"asynchronous": True, "workers": 2, "batch_size": 8}, "leave batch_size=8 out"),
         ({"timeout": 3.0}, "timeout needs workers"),
         ({"timeout": 0.0, "workers": 1}, "positive"),
         ({"timeout": math.inf, "workers": 1}, "positive"),

@@ -24,11 +24,11 @@ import torch
 import compbo
 import resumed_run
 from compbo import Bool, Budget, Categorical, Constant, Float, Int, Optimizer, Ordinal, Space, StartPolicy, Telemetry
+from compbo.bo.settings import Settings
+from compbo.bo.verdict import Verdict
 from compbo.evaluation import Outcome
-from compbo.history import to_frame, write
-from compbo.propose import Verdict
-from compbo.run.loop import RunInterrupted, TooManyFailuresError
-from compbo.settings import Settings
+from compbo.records import to_frame, write
+from compbo.run.result import RunInterrupted, TooManyFailuresError
 from compbo.storage import StoredRun, load_optimizer, load_records
 from compbo.storage.connect import connect
 from compbo.storage.lease import KEY, InUseError, Lease
@@ -180,7 +180,7 @@ def test_a_different_run_is_refused_by_name(journal: Path) -> None:
     before = journal.read_bytes()
     for change, match in [
         ({"seed": 1}, r"seed \(stored 0, given 1\)"),
-        ({"acquisition": "ei"}, r"acquisition.name \(stored 'ucb', given 'ei'\)"),
+        ({"acquisition": "ei"}, r"acquisition \(stored 'ucb', given 'ei'\)"),
         ({"batch_size": 2}, "batch_size"),
         ({"budget": Budget(steps=9)}, r"budget.steps \(stored 8, given 9\)"),
         ({"space": {"x": Float(-5, 6), "y": Float(-5, 5)}}, r"x.high \(stored 5.0, given 6.0\)"),

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compbo.maximizers import CATALOGUE
-from compbo.study import counts
-from compbo.study.cell import Inner, Surrogate, cell_from_json, maximizer_method
-from compbo.study.experiment import initial_design
-from compbo.study.grid import Filter, expand_optimisers
-from compbo.study.gridfile import load_grid, parse_grid, preset_names
-from compbo.study.methods import KINDS, optimiser_group, optimiser_names
+from compbo.study.cell import InnerSpec, SurrogateSpec, cell_from_json, maximizer_method
+from compbo.study.engine.experiment import initial_design
+from compbo.study.grid import Filter, counts, load_grid, parse_grid, preset_names
+from compbo.study.grid.names import expand_optimisers
+from compbo.study.methods.registry import KINDS, optimiser_group, optimiser_names
 from compbo.study.tasks import get_task
 from compbo.surrogate.priors import get_priors
 from study_helpers import ROOT, TINY, cell, compbo_cell
@@ -52,8 +51,8 @@ def test_a_cell_comes_back_from_its_definition(seed: int, maximizer: str, acquis
     one = cell(
         maximizer_method(maximizer, acquisition),
         seed=seed,
-        surrogate=Surrogate(noise="learned"),
-        inner=Inner(around_incumbents=share),
+        surrogate=SurrogateSpec(noise="learned"),
+        inner=InnerSpec(around_incumbents=share),
     )
     back = cell_from_json(one.definition)
     assert back == one
@@ -68,8 +67,8 @@ def test_everything_that_determines_a_cell_is_in_the_hash() -> None:
         replace(one, batch=3),
         replace(one, steps=3),
         replace(one, initial=4),
-        replace(one, surrogate=Surrogate(priors="dimension-scaled")),
-        replace(one, surrogate=Surrogate(noise="learned")),
+        replace(one, surrogate=SurrogateSpec(priors="dimension-scaled")),
+        replace(one, surrogate=SurrogateSpec(noise="learned")),
         replace(one, inner=replace(TINY, restarts=3)),
         replace(one, method=maximizer_method("CAdam", "ei")),
         replace(one, method=maximizer_method("CAdam-ME", "ucb")),
@@ -122,7 +121,7 @@ def test_dim16_is_every_optimiser_under_four_acquisitions_on_five_functions() ->
 
 def test_paper_has_the_papers_axes() -> None:
     cells = load_grid("paper").cells()
-    lines = {line.what: line for line in counts.summary(cells)}
+    lines = {line.what: line for line in counts.count_cells(cells)}
     for dimension in (16, 40, 60, 80, 100, 120):
         assert lines[f"synthetic {dimension}D"].cells == 5 * 4 * 31 + 5 * 5
     by_maximizer = [one for one in cells if one.method.maximizer and one.task.count("-") == 2 and one.batch == 8]
@@ -177,7 +176,7 @@ def test_a_grid_from_toml() -> None:
     first = cells[0]
     assert first.task == "levy-3-shifted"
     assert (first.batch, first.steps, first.initial) == (2, 4, 6)
-    assert first.inner == Inner(restarts=3, raw_batches=9)
+    assert first.inner == InnerSpec(restarts=3, raw_batches=9)
     assert dict(first.method.hyperparameters)["lr"] == 0.5
     assert [one.seed for one in cells] == [0] * 4 + [7] * 4  # seeds slowest
     assert cells[1].inner is None

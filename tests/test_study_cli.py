@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from compbo.cli import app
-from compbo.study import schema
-from compbo.study.experiment import identity, run_cell
-from compbo.study.gridfile import load_grid
-from compbo.study.options import Place
-from compbo.study.store import Store
+from compbo.study.cli.options import WorkerOptions
+from compbo.study.engine.experiment import run_cell
+from compbo.study.engine.rows import identity
+from compbo.study.grid import load_grid
+from compbo.study.results import Store, schema
 from study_helpers import cell
 
 
@@ -84,7 +84,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
 
 
 def test_no_limit_may_be_written_as_infinity() -> None:
-    assert Place(time_limit=math.inf, memory_limit=math.inf).pool_maker()
+    assert WorkerOptions(time_limit=math.inf, memory_limit=math.inf).pool_maker()
 
 
 def test_status_and_retry_of_a_folder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -17,15 +17,14 @@ from typer.testing import CliRunner
 
 from compbo.cli import app
 from compbo.numerics import threads_for
-from compbo.study import schema
-from compbo.study.experiment import run_cell
-from compbo.study.gridfile import load_grid
-from compbo.study.pools import DaskPool, PoolError
-from compbo.study.run import run_study
-from compbo.study.status import study_status
-from compbo.study.store import Store, load
-from compbo.study.worker import Limits
-from study_helpers import ROOT, determined, marked_processes, own, stored, study, study_output, wait_for
+from compbo.study.engine.driver import run_study
+from compbo.study.engine.experiment import run_cell
+from compbo.study.engine.messages import Limits
+from compbo.study.engine.pools import DaskPool, PoolError
+from compbo.study.engine.status import study_status
+from compbo.study.grid import load_grid
+from compbo.study.results import Store, load, schema
+from study_helpers import determined, marked_processes, own, python_path, stored, study, study_output, wait_for
 
 
 class Cluster:
@@ -47,7 +46,7 @@ class Cluster:
             return ""
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        variables = {**os.environ, "COMPBO_TEST_MARK": self.mark, "PYTHONPATH": str(ROOT / "tests")}
+        variables = {**os.environ, "COMPBO_TEST_MARK": self.mark, "PYTHONPATH": python_path()}
         log = (self._folder / "cluster.log").open("ab")
         with log:
             process = subprocess.Popen(

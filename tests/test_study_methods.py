@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from compbo.space import Space
-from compbo.study import peers
-from compbo.study.cell import Cell, MethodSpec, Surrogate
-from compbo.study.experiment import Ledger, initial_design
-from compbo.study.methods import KINDS, MAXIMIZER, make_method
+from compbo.study.cell import Cell, MethodSpec, SurrogateSpec
+from compbo.study.engine.experiment import initial_design
+from compbo.study.engine.ledger import Ledger
+from compbo.study.methods import peers
+from compbo.study.methods.registry import KINDS, MAXIMIZER, make_method
+from compbo.study.results import schema
 from compbo.study.tasks import get_task
 from study_helpers import TINY, cell, compbo_cell
 
@@ -19,7 +21,7 @@ OTHERS = [kind for kind in KINDS if kind != MAXIMIZER]
 
 
 def other(kind: str, task: str = "levy-2-shifted", dimension: int = 2, **changes: Any) -> Cell:
-    surrogate = Surrogate() if KINDS[kind].surrogate else None
+    surrogate = SurrogateSpec() if KINDS[kind].surrogate else None
     inner = TINY if KINDS[kind].inner else None
     method = MethodSpec(kind)
     return cell(method, task=task, dimension=dimension, initial=6, surrogate=surrogate, inner=inner, **changes)
@@ -79,10 +81,11 @@ def test_botorch_tells_what_it_reached() -> None:
     method = make_method(one, task)
     method.tell(design := initial_design(one, task), [task.evaluate(point) for point in design])
     method.ask(2)
-    step = method.last_step
-    assert np.isfinite(step.acquisition_value)
-    assert step.fit_seconds > 0
-    assert step.maximise_seconds > 0
+    ask = method.last_ask
+    assert set(ask) <= set(schema.TELEMETRY)
+    assert np.isfinite(ask["acquisition_value"])
+    assert ask["fit_seconds"] > 0
+    assert ask["maximise_seconds"] > 0
 
 
 def test_compbo_starts_from_the_told_design_and_has_telemetry() -> None:
@@ -91,10 +94,12 @@ def test_compbo_starts_from_the_told_design_and_has_telemetry() -> None:
     method = make_method(one, task)
     method.tell(design := initial_design(one, task), [task.evaluate(point) for point in design])
     method.ask(2)
-    step = method.last_step
-    assert step.verdict in ("converged", "still climbing", "flat", "degraded")
-    assert step.ascent_steps == TINY.steps
-    assert np.isfinite([step.acquisition_value, step.acquisition_gain, step.acquisition_error, step.spread]).all()
+    ask = method.last_ask
+    assert ask["verdict"] in ("converged", "still climbing", "flat", "degraded")
+    assert ask["ascent_steps"] == TINY.steps
+    names = ("acquisition_value", "acquisition_gain", "acquisition_error", "spread")
+    assert np.isfinite([ask[name] for name in names]).all()
+    assert set(schema.TELEMETRY) <= set(ask)  # a field that is renamed must not become a column of nothing
 
 
 def test_methods_of_one_task_and_seed_see_the_same_first_batch_of_raw_points() -> None:
@@ -106,7 +111,7 @@ def test_methods_of_one_task_and_seed_see_the_same_first_batch_of_raw_points() -
         method = make_method(one, task)
         method.tell(design := initial_design(one, task), [task.evaluate(point) for point in design])
         method.ask(2)
-        values.append(method.last_step.acquisition_value - method.last_step.acquisition_gain)
+        values.append(method.last_ask["acquisition_value"] - method.last_ask["acquisition_gain"])
     assert values[0] == values[1] == values[2]
 
 

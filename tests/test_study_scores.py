@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from compbo.study import scores
+from compbo.study.results import scores
 from compbo.study.tasks import require_reference
 
 

@@ -21,14 +21,13 @@ import pandas as pd
 import pytest
 
 import study_helpers
-from compbo.storage.lease import InUseError
+from compbo.errors import InUseError
 from compbo.study import cell as cells
-from compbo.study import schema
 from compbo.study.cell import Cell, OtherVersionError
-from compbo.study.counts import PAPER_SYNTHETIC
-from compbo.study.experiment import run_cell
-from compbo.study.status import study_status
-from compbo.study.store import Store, load, points
+from compbo.study.engine.experiment import run_cell
+from compbo.study.engine.status import study_status
+from compbo.study.grid.counts import PAPER_SYNTHETIC
+from compbo.study.results import Store, load, points, schema
 from compbo.study.tasks import FunctionTask
 from study_helpers import ROOT, SQUARE, cell, compbo_cell, determined, own, wait_for
 
@@ -242,7 +241,7 @@ def test_a_damaged_file_is_named_set_aside_and_due_again(
     assert list(before.damaged) == [path]
     assert [left.hash for left in before.left] == [one.hash]
     with caplog.at_level(logging.WARNING), store.writing() as survey:
-        assert one.hash not in survey.known
+        assert one.hash not in survey.stored
         assert not path.exists()
         (aside,) = (store.folder / "quarantine").iterdir()
     assert str(path) in caplog.text
@@ -275,8 +274,8 @@ def test_a_file_under_a_wrong_name_is_set_aside(store: Store) -> None:
     stray = store.cells / "notes.txt"
     stray.write_text("hello")
     with store.writing() as survey:
-        assert one.hash in survey.known
-        assert other.hash not in survey.known
+        assert one.hash in survey.stored
+        assert other.hash not in survey.stored
         assert len(survey.damaged) == 2
         assert len(list((store.folder / "quarantine").iterdir())) == 2
 
@@ -366,7 +365,7 @@ def test_status_sorts_the_cells(store: Store) -> None:
 
 HOLD = """
 import sys, time
-from compbo.study.store import Store
+from compbo.study.results import Store
 with Store(sys.argv[1]).writing():
     print("locked", flush=True)
     time.sleep(600)

@@ -79,6 +79,16 @@ def reference_gp(x: torch.Tensor, y: torch.Tensor, kernel: str, theta: Hyperpara
     return model
 
 
+def test_fit_and_posterior_scale_inputs_alike() -> None:
+    """(x - 0.5) stretch / lengthscale, with the factors of the kernel: sqrt 5 for Matern-5/2, sqrt 1/2 for SE."""
+    x = torch.rand(7, 3, dtype=F64, generator=torch.Generator().manual_seed(0))
+    for kernel, stretch in (("matern52", math.sqrt(5.0)), ("se", math.sqrt(0.5))):
+        gp = fit_gp(x, x.sum(-1), kernel=kernel)
+        expected = (x - 0.5) * stretch / gp.hyperparameters.lengthscale
+        torch.testing.assert_close(gp.posterior.scaled_train, expected, rtol=1e-14, atol=1e-14)
+        torch.testing.assert_close(gp.posterior.inputs(x), expected, rtol=1e-14, atol=1e-14)
+
+
 class TestObjective:
     """J of section 1 and its gradient."""
 

@@ -14,7 +14,7 @@ from gpytorch.means import ZeroMean
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from compbo.acquisition.integrands import EI, UCB
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import FreshSamples
 from compbo.space import Bool, Categorical, Int, Space
 from compbo.surrogate import posterior as posterior_module
@@ -151,11 +151,11 @@ class TestValues:
 
     def test_samples_are_mean_plus_factor_times_z(self) -> None:
         batch, z = make()(rand(2, 3, D)), randn(3, 5)
-        mean, deviation = reparameterise(batch, z)
+        values = reparameterise(batch, z).values
         for b in range(2):
             for k in range(5):
                 expected = batch.mean[b] + batch.factor[b] @ z[:, k]
-                torch.testing.assert_close((mean + deviation)[b, :, k], expected)
+                torch.testing.assert_close(values[b, :, k], expected)
 
     def test_the_input_is_left_alone(self) -> None:
         x = rand(2, 3, D)
@@ -314,7 +314,7 @@ class TestRounding:
         space = Space({"n_neighbors": Int(1, 25), "p": Int(1, 4)})
         x = space.sample_unit((12,), seeded(0))
         gp = fit_gp(x, (x - 0.4).square().sum(-1).neg(), rounder=space.rounder())
-        oracle = Oracle(acquisition, gp.posterior, FreshSamples(3, 64), gp.best)
+        oracle = AcquisitionOracle(acquisition, gp.posterior, FreshSamples(3, 64), gp.best)
         oracle.start(seeded(2))
         draw = oracle.fixed_draw()
         points = space.round_unit(space.sample_unit((6, 3), seeded(3)))
@@ -330,7 +330,7 @@ class TestRounding:
         space = Space({"kernel": Categorical(["rbf", "poly", "linear"]), "bootstrap": Bool()})
         x = space.sample_unit((10,), seeded(0))
         gp = fit_gp(x, x[:, 0] - x[:, 3], rounder=space.rounder())
-        oracle = Oracle(UCB(), gp.posterior, FreshSamples(2, 64), gp.best)
+        oracle = AcquisitionOracle(UCB(), gp.posterior, FreshSamples(2, 64), gp.best)
         oracle.start(seeded(2))
         inner = oracle.inner(space.sample_unit((4, 2), seeded(3)), oracle.draw())
         gradient = inner.pullback(oracle.outer_gradient(inner.v))
@@ -415,7 +415,7 @@ class TestMemory:
             outputscale=1.0,
             noise=noise,
         )
-        oracle = Oracle(UCB(), posterior, FreshSamples(q, k), 0.0)
+        oracle = AcquisitionOracle(UCB(), posterior, FreshSamples(q, k), 0.0)
         oracle.start(seeded(0))
         draw, x = oracle.draw(), rand(b, q, d)
         with _LargestTensor() as seen:

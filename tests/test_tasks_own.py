@@ -9,8 +9,10 @@ import sklearn.model_selection
 import sklearn.neighbors  # noqa: F401 - the first import moves Python's global generator, which no test may do
 
 from compbo.space import Float, Space
-from compbo.study.tasks import FunctionTask, get_task, list_tasks, reference, require_reference, stored
-from compbo.study.tasks.stored import COUNTS, expected_best, read_table, summarise
+from compbo.study.tasks import FunctionTask, get_task, list_tasks, require_reference
+from compbo.study.tasks.bayesmark import reference
+from compbo.study.tasks.bayesmark.measure_reference import measure_references
+from compbo.study.tasks.bayesmark.reference import COUNTS, expected_best, read_table, reference_from
 
 MODULE = """
 from compbo.space import Float, Space
@@ -81,7 +83,7 @@ def test_expected_best_is_the_mean_over_all_choices():
 
 def test_random_loss_falls_from_the_mean_to_the_best():
     losses = list(np.random.default_rng(0).normal(size=300))
-    row = summarise("some", losses, 2)
+    row = reference_from("some", losses, 2)
     assert row.random_loss(1) == pytest.approx(np.mean(losses))
     curve = [row.random_loss(k) for k in range(1, 257)]
     assert all(a > b for a, b in itertools.pairwise(curve))
@@ -96,7 +98,7 @@ def test_random_loss_falls_from_the_mean_to_the_best():
 def test_the_measurement_resumes_and_survives_a_cut_line(tmp_path):
     def run(name, evaluations):
         paths = [f"--log={tmp_path / name}.log", f"--output={tmp_path / name}.csv"]
-        reference.main(["knn-iris-*", f"--evaluations={evaluations}", *paths])
+        measure_references(["knn-iris-*", f"--evaluations={evaluations}", *paths])
         return (tmp_path / f"{name}.csv").read_text()
 
     run("twice", 2)
@@ -109,16 +111,16 @@ def test_the_measurement_resumes_and_survives_a_cut_line(tmp_path):
     assert (row.evaluations, row.failures, len(row.curve)) == (5, 0, 4)
     with (tmp_path / "once.log").open() as file:
         losses = [float(loss) for task, _, loss, _ in csv.reader(file) if task == row.task]
-    assert row == summarise(row.task, losses, 0)
+    assert row == reference_from(row.task, losses, 0)
 
 
 def test_failures_and_slow_tasks_are_told_apart(tmp_path):
     log, out = tmp_path / "a.log", tmp_path / "a.csv"
     log.write_text('knn-iris-acc,0,,"ValueError: no"\nknn-iris-acc,1,-0.5,\n')
-    reference.main(["knn-iris-acc", "--evaluations=2", f"--log={log}", f"--output={out}"])
+    measure_references(["knn-iris-acc", "--evaluations=2", f"--log={log}", f"--output={out}"])
     row = read_table(out)["knn-iris-acc"]
     assert (row.evaluations, row.failures, row.best) == (1, 1, -0.5)
-    reference.main(["knn-iris-nll", "--evaluations=5", "--seconds=0", f"--log={log}", f"--output={out}"])
+    measure_references(["knn-iris-nll", "--evaluations=5", "--seconds=0", f"--log={log}", f"--output={out}"])
     assert set(read_table(out)) == {"knn-iris-acc"}
 
 
@@ -126,14 +128,14 @@ def test_tables_are_checked_and_missing_references_are_explained(tmp_path, monke
     (tmp_path / "bad.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="not a table of reference losses"):
         read_table(tmp_path / "bad.csv")
-    monkeypatch.setattr(stored, "_shipped_table", dict)
+    monkeypatch.setattr(reference, "_shipped_table", dict)
     assert get_task("rf-boston-mse").reference is None
-    with pytest.raises(ValueError, match=r"compbo\.study\.tasks\.reference rf-boston-mse"):
+    with pytest.raises(ValueError, match=r"compbo\.study\.tasks\.bayesmark\.measure_reference rf-boston-mse"):
         require_reference("rf-boston-mse")
 
 
 def test_every_tuning_task_has_a_consistent_reference():
-    table = read_table(stored.table_path())
+    table = read_table(reference.table_path())
     assert list(table) == sorted(list_tasks("tuning"))
     for name, row in table.items():
         assert get_task(name).reference == row.best

@@ -1,7 +1,9 @@
 """Bayesian optimisation with compositional maximisation of the acquisition function.
 
 >>> import compbo
->>> result = compbo.minimize(f, {"x": compbo.Float(0, 1)}, evaluations=32, batch_size=4, seed=0)  # doctest: +SKIP
+>>> result = compbo.minimize(lambda p: (p["x"] - 0.3) ** 2, {"x": compbo.Float(0, 1)}, evaluations=8, batch_size=2)
+>>> result.best_value < 0.1
+True
 """
 
 from __future__ import annotations
@@ -9,26 +11,38 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from compbo.versions import VERSION
+
 if TYPE_CHECKING:
     from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
+    from compbo.bo.optimizer import Optimizer
+    from compbo.bo.settings import Settings
+    from compbo.bo.starts import StartPolicy
+    from compbo.bo.telemetry import Telemetry
+    from compbo.bo.verdict import Verdict
+    from compbo.errors import OptionError
     from compbo.evaluation import Evaluation
-    from compbo.maximizers import CATALOGUE
-    from compbo.optimizer import Optimizer
-    from compbo.propose import StartPolicy, Telemetry, Verdict
-    from compbo.run import Result, maximize, minimize
+    from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer, register
+    from compbo.run.api import maximize, minimize
+    from compbo.run.result import Result, RunError, RunInterrupted, TooManyFailuresError
     from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
     from compbo.types import Budget
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # Where each public name lives: it is imported when it is first used, so that `import compbo` stays light.
 _HOMES = {
     "compbo.acquisition.integrands": ("EI", "PI", "SR", "UCB", "LogEI"),
+    "compbo.bo.optimizer": ("Optimizer",),
+    "compbo.bo.settings": ("Settings",),
+    "compbo.bo.starts": ("StartPolicy",),
+    "compbo.bo.telemetry": ("Telemetry",),
+    "compbo.bo.verdict": ("Verdict",),
+    "compbo.errors": ("OptionError",),
     "compbo.evaluation": ("Evaluation",),
-    "compbo.maximizers": ("CATALOGUE",),
-    "compbo.optimizer": ("Optimizer",),
-    "compbo.propose": ("StartPolicy", "Telemetry", "Verdict"),
-    "compbo.run": ("Result", "maximize", "minimize"),
+    "compbo.maximizers": ("CATALOGUE", "Maximizer", "make_maximizer", "register"),
+    "compbo.run.api": ("maximize", "minimize"),
+    "compbo.run.result": ("Result", "RunError", "RunInterrupted", "TooManyFailuresError"),
     "compbo.space": ("Bool", "Categorical", "Constant", "Float", "Int", "Ordinal", "Space"),
     "compbo.types": ("Budget",),
 }
@@ -48,15 +62,23 @@ __all__ = [
     "Float",
     "Int",
     "LogEI",
+    "Maximizer",
     "Optimizer",
+    "OptionError",
     "Ordinal",
     "Result",
+    "RunError",
+    "RunInterrupted",
+    "Settings",
     "Space",
     "StartPolicy",
     "Telemetry",
+    "TooManyFailuresError",
     "Verdict",
+    "make_maximizer",
     "maximize",
     "minimize",
+    "register",
 ]
 
 

@@ -1,36 +1,41 @@
-"""One evaluation of the objective, wherever it runs: a number, or the reason why there is none.
+"""One evaluation of the objective: a number, or the reason why there is none.
 
 Worker processes import this file, so it imports nothing heavy.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
-import multiprocessing
-import os
-import pickle
-import signal
-import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from compbo.checks import real
+from compbo.inputs import one_element, real
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Objective = Callable[[dict[str, Any]], Any]
 
+LONGEST_VALUE = 120  # characters of a returned value that a message shows
+
 
 class Outcome(NamedTuple):
-    """The value, or None and why."""
+    """What an evaluation ended with: a finite value, or None and the reason."""
 
     value: float | None
     message: str = ""
 
 
 class Evaluation(NamedTuple):
-    """One evaluated point; value is None where the evaluation failed, and message says why."""
+    """One evaluated point, as `Optimizer.evaluations` lists them.
+
+    Attributes:
+        params: the point, a dictionary of parameter values.
+        value: what the objective returned; None if the evaluation failed.
+        message: why it failed, or what was told beside the value.
+
+    >>> Evaluation({"x": 0.5}, None, "out of memory").failed
+    True
+    """
 
     params: dict[str, Any]
     value: float | None
@@ -42,10 +47,17 @@ class Evaluation(NamedTuple):
         return self.value is None
 
 
-def call(objective: Objective, params: dict[str, Any], number: int = 0) -> Outcome:  # noqa: ARG001
-    """The objective at a point; whatever it raises or returns instead of a finite number is a failure with a message.
+def evaluate(objective: Objective, params: dict[str, Any], number: int = 0) -> Outcome:  # noqa: ARG001
+    """Call the objective at a point; an exception, or a result that is not a finite number, is a failure.
 
-    number: of the evaluation, so that no scheduler takes two evaluations of one point for the same task.
+    Args:
+        objective: the user's function. It gets a copy of the point, which it may change.
+        params: the point.
+        number: of the evaluation. It is not used, but a scheduler that recognises equal calls (Dask) must not take two
+            evaluations of one point for the same call.
+
+    >>> evaluate(lambda p: 1 / p["x"], {"x": 0})
+    Outcome(value=None, message='ZeroDivisionError: division by zero')
     """
     try:
         value = objective(dict(params))
@@ -55,7 +67,11 @@ def call(objective: Objective, params: dict[str, Any], number: int = 0) -> Outco
 
 
 def as_outcome(value: Any) -> Outcome:
-    """A returned value as a finite number, or the reason why it is none."""
+    """What an objective returned, as a finite number or as the reason why it is none.
+
+    >>> as_outcome([1, 2])
+    Outcome(value=None, message='returned [1, 2] of type list, not a number')
+    """
     if isinstance(value, Outcome):
         return value
     try:
@@ -69,16 +85,6 @@ def as_outcome(value: Any) -> Outcome:
     except Exception as error:  # recorded: the returned object is the user's, and so is what its __float__ raises
         return Outcome(None, f"returned {_short(value)}, not a number ({describe(error)})")
     return Outcome(number) if math.isfinite(number) else Outcome(None, f"returned {number}")
-
-
-def one_element(value: Any) -> Any:
-    """What an array or tensor of one element holds, anything else as it is; ValueError if it holds more or nothing."""
-    if not hasattr(value, "shape") or not callable(getattr(value, "item", None)):
-        return value
-    try:
-        return value.item()
-    except Exception as error:  # of every library its own: there is not one element
-        raise ValueError(f"{type(value).__name__} of shape {tuple(value.shape)}, not one number") from error
 
 
 def told_evaluation(params: dict[str, Any], value: Any, message: str) -> Evaluation:
@@ -107,53 +113,23 @@ def saved_value(value: Any) -> float | None:
 
 
 def describe(error: BaseException) -> str:
-    """Type and first line of an exception."""
+    r"""The type and the first line of an exception.
+
+    >>> describe(RuntimeError("no disk\nsecond line"))
+    'RuntimeError: no disk'
+    """
     lines = _text(str, error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def _short(value: Any) -> str:
     text = "None" if value is None else f"{_text(repr, value)} of type {type(value).__name__}"
-    return text if len(text) <= 120 else f"a value of type {type(value).__name__}"
+    return text if len(text) <= LONGEST_VALUE else f"a value of type {type(value).__name__}"
 
 
 def _text(render: Callable[[Any], str], value: Any) -> str:
-    """str or repr of something of the user's, which may raise in turn: then the reason why there is none."""
+    """str or repr of an object of the user's; where that raises in turn, a note that it did."""
     try:
         return render(value)
     except Exception as error:
         return f"({type(error).__name__} while its text was made)"
-
-
-# In a worker process ------------------------------------------------------------------------------------------------
-
-_installed: list[Objective] = []  # the objective of this worker, sent once
-
-
-def prepare_worker() -> None:
-    """Leave Ctrl-C, which reaches every process of the terminal, to the parent; end when the parent is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def install(payload: bytes) -> tuple[int, str]:
-    """Unpickle the objective in this worker: the worker's process id, and why it could not be done ("" if it could)."""
-    with contextlib.suppress(IndexError):
-        _installed.pop()
-    try:
-        _installed.append(pickle.loads(payload))
-    except Exception as error:  # reported to the parent
-        return os.getpid(), describe(error)
-    return os.getpid(), ""
-
-
-def call_installed(params: dict[str, Any]) -> Outcome:
-    """`call` of the objective that was installed."""
-    return call(_installed[0], params)

@@ -107,12 +107,12 @@ def standardise(y: Tensor) -> Standardised:
         return Standardised(torch.zeros_like(y), 0.0, 1.0)
     relative = y / magnitude
     mean = relative.mean()
-    spread = relative.std() if len(y) > 1 else torch.zeros(())
-    if float(spread) < 1e-13:  # constant up to rounding
+    deviation = relative.std() if len(y) > 1 else torch.zeros(())
+    if float(deviation) < 1e-13:  # constant up to rounding
         return Standardised(torch.zeros_like(y), float(mean) * magnitude, max(magnitude, torch.finfo(y.dtype).tiny))
-    spread = spread.clamp_max(torch.finfo(y.dtype).max / magnitude)  # the scale itself must not overflow,
-    scale = max(float(spread) * magnitude, math.ulp(0.0))  # nor vanish
-    return Standardised((relative - mean) / spread, float(mean) * magnitude, scale)
+    deviation = deviation.clamp_max(torch.finfo(y.dtype).max / magnitude)  # the scale itself must not overflow,
+    scale = max(float(deviation) * magnitude, math.ulp(0.0))  # nor vanish
+    return Standardised((relative - mean) / deviation, float(mean) * magnitude, scale)
 
 
 @cache
@@ -134,7 +134,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 @contextmanager
 def lapack_threads_for(flops: float) -> Iterator[None]:
-    """One PyTorch thread, and as many for SciPy's LAPACK as so many operations keep busy, at most PyTorch's number.
+    """One PyTorch thread, and for SciPy's LAPACK one per FLOPS_PER_THREAD of `flops`, at most as many as PyTorch had.
 
     For work that alternates between the two: only one of the pools may have several threads.
     """
@@ -167,7 +167,7 @@ def keep_freed_memory() -> bool:
 
 @contextmanager
 def threads_for(flops: float) -> Iterator[None]:
-    """As many PyTorch threads as products of so many operations keep busy; the caller's setting comes back."""
+    """One PyTorch thread per FLOPS_PER_THREAD of `flops`, at most as many as there were; afterwards as before."""
     threads = torch.get_num_threads()
     wanted = min(threads, max(1, int(flops / FLOPS_PER_THREAD)))
     if wanted == threads:

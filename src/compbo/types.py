@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, get_args
 
 import torch
 
-from compbo.checks import real, whole_number
+from compbo.inputs import real, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 DTYPE = torch.float64
+
+Form = Literal["ERM", "FSM", "Comp", "ME"]  # which samples an oracle draws: see `acquisition.samples`
+FORMS: tuple[Form, ...] = get_args(Form)
+POOL_FORMS: tuple[Form, ...] = ("FSM", "Comp")  # minibatches of a pool that is drawn once; the others draw anew
 
 
 class Draw(NamedTuple):
@@ -113,8 +117,12 @@ class Inner(NamedTuple):
     jitter: float
 
 
-class Objective(Protocol):
-    """What a maximizer sees: one acquisition in one form (`acquisition.oracle.Oracle`), or a test problem."""
+class Oracle(Protocol):
+    """What a maximizer sees of alpha(x) = f(E[g(x)]): draws, the inner columns and the outer function.
+
+    `acquisition.oracle.AcquisitionOracle` is one acquisition in one form; other implementations wrap BoTorch's
+    acquisition functions and the problems of tests.
+    """
 
     @property
     def pool_size(self) -> int:
@@ -142,11 +150,11 @@ class Objective(Protocol):
         ...
 
     @property
-    def needs_level(self) -> bool:
-        """Whether grad f needs the mean of all columns (a non-linear link such as LogEI's log)."""
+    def linear_outer(self) -> bool:
+        """Whether f is the mean of the columns' utilities; False for a non-linear function of it (LogEI's log)."""
         ...
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """h, the utility of every column: (B, q, K) -> (B, K), for instance the maximum over the q points."""
         ...
 
@@ -154,10 +162,11 @@ class Objective(Protocol):
         """f(v) = link((1/K) sum_k h(v_k)) on the v-scale: (B, q, K) -> (B,), over the columns given."""
         ...
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
         """(M/K) grad f at the K columns given, (B, q, K) -> (B, q, K), so that J_g^T of it estimates the gradient.
 
-        level: the mean of h over all M columns of zeta, (B,), where the columns given are not all of them.
+        mean_utility: the mean of h over all M columns of zeta, (B,), for an outer function that is not linear. None:
+        the columns given are all there are.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 alpha(x) = f(E[g(x)]) with the inner columns v_m (q values for sample m). Everything is in standardised units and on
 the v-scale: f(v) = link( (1/M) sum_m h(v_m) ), h the utility of a column. `best` is f*, the best observed value;
-`mean` is mu (B, q, 1) and `deviation` is L z (B, q, K). An acquisition is frozen data: its parameters and the few
+`samples` are mu + L z, of which UCB needs the two parts. An acquisition is frozen data: its parameters and the few
 lines of its maths, with their derivatives beside them.
 """
 
@@ -14,27 +14,30 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import torch
 
-from compbo.checks import real
+from compbo.errors import OptionError
+from compbo.inputs import real
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from compbo.surrogate.posterior import PosteriorSamples
 
 
 class Acquisition(Protocol):
     """What an oracle needs of an acquisition function."""
 
     name: ClassVar[str]
-    needs_level: ClassVar[bool]
+    linear_outer: ClassVar[bool]  # whether f is a mean of utilities: LogEI takes a logarithm of it
 
-    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:
+    def inner(self, samples: PosteriorSamples, best: float) -> Tensor:
         """v (B, q, K)."""
         ...
 
-    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:
-        """Cotangents of mean and of deviation, both (B, q, K), for the cotangent c on v."""
+    def inner_vjp(self, c: Tensor, samples: PosteriorSamples, best: float) -> tuple[Tensor, Tensor]:
+        """Cotangents of the samples' mean and deviation, both (B, q, K), for the cotangent c on v."""
         ...
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """h: (B, q, K) -> (B, K)."""
         ...
 
@@ -42,7 +45,7 @@ class Acquisition(Protocol):
         """f: (B, q, K) -> (B,)."""
         ...
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
         """(M/K) grad f at K of its M columns."""
         ...
 
@@ -56,20 +59,30 @@ def winners(v: Tensor, weight: Tensor | float = 1.0) -> Tensor:
     return mask.mul_(weight)
 
 
+def _settle(acquisition: Any, name: str, *, zero_allowed: bool = False) -> None:
+    """Keep a parameter of an acquisition as a float; ValueError if it is not a finite positive number (or 0)."""
+    given = getattr(acquisition, name)
+    number = real(given)
+    if not 0 <= number < math.inf or (number == 0 and not zero_allowed):
+        sign = ">=" if zero_allowed else ">"
+        raise ValueError(f"{type(acquisition).__name__}: {name} must be a finite number {sign} 0, got {given!r}.")
+    object.__setattr__(acquisition, name, number)
+
+
 class _MaxMean:
     """f(v) = (1/M) sum_m max_j v_jm: the outer function of EI, SR and UCB."""
 
-    needs_level: ClassVar[bool] = False
+    linear_outer: ClassVar[bool] = True
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """max_j v_jm."""
         return v.amax(-2)
 
     def outer(self, v: Tensor) -> Tensor:
         """Mean of the columns' maxima."""
-        return self.column(v).mean(-1)
+        return self.utility(v).mean(-1)
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear link
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear
         """1/K at the winner of each column."""
         return winners(zeta, 1.0 / zeta.shape[-1])
 
@@ -80,13 +93,13 @@ class EI(_MaxMean):
 
     name: ClassVar[str] = "ei"
 
-    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:
+    def inner(self, samples: PosteriorSamples, best: float) -> Tensor:
         """ReLU(mu + L z - f*)."""
-        return (mean + deviation).sub_(best).clamp_min_(0.0)
+        return samples.improvement(best).clamp_min_(0.0)
 
-    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:
+    def inner_vjp(self, c: Tensor, samples: PosteriorSamples, best: float) -> tuple[Tensor, Tensor]:
         """Only improving samples move; the mask is that of the current sample, not of a tracked one."""
-        masked = c * (mean + deviation > best)
+        masked = c * (samples.values > best)
         return masked, masked
 
 
@@ -96,11 +109,11 @@ class SR(_MaxMean):
 
     name: ClassVar[str] = "sr"
 
-    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:  # noqa: ARG002 - SR has no incumbent
+    def inner(self, samples: PosteriorSamples, best: float) -> Tensor:  # noqa: ARG002 - SR has no incumbent
         """Mu + L z."""
-        return mean + deviation
+        return samples.values
 
-    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
+    def inner_vjp(self, c: Tensor, samples: PosteriorSamples, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
         """The identity."""
         return c, c
 
@@ -114,22 +127,20 @@ class UCB(_MaxMean):
 
     def __post_init__(self) -> None:
         """beta is a squared width."""
-        if not 0 <= real(self.beta) < math.inf:
-            raise ValueError(f"UCB: beta must be a finite number >= 0, got {self.beta!r}.")
-        object.__setattr__(self, "beta", real(self.beta))
+        _settle(self, "beta", zero_allowed=True)
 
     @property
     def width(self) -> float:
         """sqrt(beta pi / 2)."""
         return math.sqrt(self.beta * math.pi / 2.0)
 
-    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:  # noqa: ARG002 - UCB has no incumbent
+    def inner(self, samples: PosteriorSamples, best: float) -> Tensor:  # noqa: ARG002 - UCB has no incumbent
         """Mu + sqrt(beta pi / 2) |L z|."""
-        return torch.add(mean, deviation.abs(), alpha=self.width)
+        return torch.add(samples.mean, samples.deviation.abs(), alpha=self.width)
 
-    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
+    def inner_vjp(self, c: Tensor, samples: PosteriorSamples, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
         """The deviation's share carries its sign."""
-        return c, deviation.sign().mul_(c).mul_(self.width)
+        return c, samples.deviation.sign().mul_(c).mul_(self.width)
 
 
 @dataclass(frozen=True)
@@ -138,34 +149,32 @@ class PI:
 
     tau: float = 1e-3
     name: ClassVar[str] = "pi"
-    needs_level: ClassVar[bool] = False
+    linear_outer: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """tau is a temperature."""
-        if not 0 < real(self.tau) < math.inf:
-            raise ValueError(f"PI: tau must be a finite number > 0, got {self.tau!r}.")
-        object.__setattr__(self, "tau", real(self.tau))
+        _settle(self, "tau")
 
-    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:
+    def inner(self, samples: PosteriorSamples, best: float) -> Tensor:
         """(mu + L z - f*) / tau."""
-        return (mean + deviation).sub_(best).div_(self.tau)
+        return samples.improvement(best).div_(self.tau)
 
-    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
+    def inner_vjp(self, c: Tensor, samples: PosteriorSamples, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
         """c / tau."""
         scaled = c / self.tau
         return scaled, scaled
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """max_j Sig(v_jm)."""
         return v.amax(-2).sigmoid_()
 
     def outer(self, v: Tensor) -> Tensor:
         """Mean of the columns' utilities."""
-        return self.column(v).mean(-1)
+        return self.utility(v).mean(-1)
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear link
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear
         """Sig'(max_j) / K at the winner of each column."""
-        s = self.column(zeta).unsqueeze(-2)
+        s = self.utility(zeta).unsqueeze(-2)
         return winners(zeta, s * (1.0 - s) / zeta.shape[-1])
 
 
@@ -183,38 +192,36 @@ class LogEI:
 
     tau: float = 1e-6
     name: ClassVar[str] = "logei"
-    needs_level: ClassVar[bool] = True
+    linear_outer: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """tau is a temperature."""
-        if not 0 < real(self.tau) < math.inf:
-            raise ValueError(f"LogEI: tau must be a finite number > 0, got {self.tau!r}.")
-        object.__setattr__(self, "tau", real(self.tau))
+        _settle(self, "tau")
 
-    def inner(self, mean: Tensor, deviation: Tensor, best: float) -> Tensor:
+    def inner(self, samples: PosteriorSamples, best: float) -> Tensor:
         """tau (softplus(y) + 0.1 / (1 + y^2)), y = (mu + L z - f*) / tau."""
-        y = (mean + deviation).sub_(best).div_(self.tau)
+        y = samples.improvement(best).div_(self.tau)
         tail = FAT_TAIL / (1.0 + y * y)
         return torch.nn.functional.softplus(y).add_(tail).mul_(self.tau)
 
-    def inner_vjp(self, c: Tensor, mean: Tensor, deviation: Tensor, best: float) -> tuple[Tensor, Tensor]:
+    def inner_vjp(self, c: Tensor, samples: PosteriorSamples, best: float) -> tuple[Tensor, Tensor]:
         """c (Sig(y) - 0.2 y / (1 + y^2)^2)."""
-        y = (mean + deviation).sub_(best).div_(self.tau)
+        y = samples.improvement(best).div_(self.tau)
         slope = y.sigmoid() - 2.0 * FAT_TAIL * y / (1.0 + y * y) ** 2
         scaled = c * slope
         return scaled, scaled
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """max_j v_jm."""
         return v.amax(-2)
 
     def outer(self, v: Tensor) -> Tensor:
         """log of the mean of the columns' maxima."""
-        return self.column(v).mean(-1).clamp_min_(_TINY).log_()
+        return self.utility(v).mean(-1).clamp_min_(_TINY).log_()
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
-        """(1/K) / level at the winner of each column; level is the mean of all columns' maxima."""
-        mean = self.column(zeta).mean(-1) if level is None else level
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
+        """(1/K) / mean utility at the winner of each column; the mean is that of all columns."""
+        mean = self.utility(zeta).mean(-1) if mean_utility is None else mean_utility
         return winners(zeta, (1.0 / (zeta.shape[-1] * mean.clamp_min(_TINY)))[:, None, None])
 
 
@@ -228,8 +235,12 @@ def get_acquisition(acquisition: str | Acquisition) -> Acquisition:
     if isinstance(acquisition, str) and acquisition.lower() in ACQUISITIONS:
         return ACQUISITIONS[acquisition.lower()]()  # type: ignore[no-any-return]
     if isinstance(acquisition, (str, type)) or not hasattr(acquisition, "inner_vjp"):
-        raise ValueError(
-            f"acquisition {acquisition!r} is unknown; choose one of {', '.join(ACQUISITIONS)}, or pass UCB(beta=4)."
+        raise OptionError(
+            "acquisition",
+            "{option} {given!r} is unknown; choose one of {known}.",
+            given=acquisition,
+            known=", ".join(ACQUISITIONS),
+            note="Or pass an object, for instance UCB(beta=4).",
         )
     return acquisition
 

@@ -8,7 +8,7 @@ import torch
 
 from compbo.acquisition.samples import Sampled, distinct_columns
 from compbo.surrogate.posterior import reparameterise
-from compbo.types import Draw, Inner
+from compbo.types import POOL_FORMS, Draw, Inner
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 VALUE_ELEMENTS = 1_000_000  # of v held at once where only values are wanted
 
 
-class Oracle(Sampled):
-    """draw / inner / outer of f(E[g(x)]): see `compbo.types.Objective`, which it implements."""
+class AcquisitionOracle(Sampled):
+    """draw / inner / outer of f(E[g(x)]): see `compbo.types.Oracle`, which it implements."""
 
     def __init__(self, acquisition: Acquisition, posterior: Posterior, samples: Samples, best: float) -> None:
         """best: f*, the best observed value in the posterior's units."""
@@ -32,34 +32,34 @@ class Oracle(Sampled):
         self.best = best
 
     @property
-    def needs_level(self) -> bool:
-        """Whether grad f needs the mean of all columns."""
-        return self.acquisition.needs_level
+    def linear_outer(self) -> bool:
+        """Whether f is a mean of the columns' utilities."""
+        return self.acquisition.linear_outer
 
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
         """v (B, q, K) at x (B, q, d) and the way back to x for the first `gradient_rows` batches."""
         rows = x.shape[0] if gradient_rows is None else gradient_rows
         batch = self.posterior(x, rows)
-        mean, deviation = reparameterise(batch, draw.z)
-        v = self.acquisition.inner(mean, deviation, self.best)
+        samples = reparameterise(batch, draw.z)
+        v = self.acquisition.inner(samples, self.best)
 
         def pullback(c: Tensor) -> Tensor:
-            dmean, ddeviation = self.acquisition.inner_vjp(c, mean[:rows], deviation[:rows], self.best)
+            dmean, ddeviation = self.acquisition.inner_vjp(c, samples.of_first(rows), self.best)
             return batch.pullback(dmean.sum(-1), torch.matmul(ddeviation, draw.z.mT))
 
         return Inner(v, pullback, batch.failed, batch.jitter)
 
-    def column(self, v: Tensor) -> Tensor:
+    def utility(self, v: Tensor) -> Tensor:
         """h: the utility of every column."""
-        return self.acquisition.column(v)
+        return self.acquisition.utility(v)
 
     def outer(self, v: Tensor) -> Tensor:
         """f over the columns given."""
         return self.acquisition.outer(v)
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
         """(M/K) grad f at the columns given."""
-        return self.acquisition.outer_gradient(zeta, level)
+        return self.acquisition.outer_gradient(zeta, mean_utility)
 
     def value(self, x: Tensor, draw: Draw) -> Tensor:
         """f(g(x)) on the samples given, (B,), a few batches at a time; NaN where there is no posterior."""
@@ -76,13 +76,13 @@ class Oracle(Sampled):
         While zeta_0 is made, L z, v and zeta itself exist side by side.
         """
         width, k, m = self.samples.width, self.samples.minibatch, self.pool_size
-        pool = 8 * width * m if self.samples.form in ("FSM", "Comp") else 0
+        pool = 8 * width * m if self.samples.form in POOL_FORMS else 0
         zeta = 3 * 8 * restarts * width * m if tracked else 0
         evaluated = 2 if tracked else 1
         return pool + zeta + evaluated * restarts * width * (self.posterior.bytes_per_row() + 8 * 6 * k)
 
 
-class StochasticOuterOracle(Oracle):
+class StochasticOuterOracle(AcquisitionOracle):
     """Samples the columns of the outer sum as well: for very large M or q.
 
     f is estimated on `outer_columns` of the columns given; unbiased for EI, SR and UCB (and PI), whose f is a mean
@@ -93,7 +93,7 @@ class StochasticOuterOracle(Oracle):
         self, acquisition: Acquisition, posterior: Posterior, samples: Samples, best: float, outer_columns: int
     ) -> None:
         """outer_columns: how many columns of the outer sum are drawn at every evaluation of it."""
-        if acquisition.needs_level:
+        if not acquisition.linear_outer:
             raise ValueError(f"a sampled outer function is biased for {acquisition.name}; use EI, PI, SR or UCB.")
         if outer_columns < 1:
             raise ValueError(f"outer_columns must be at least 1, got {outer_columns}.")
@@ -112,9 +112,9 @@ class StochasticOuterOracle(Oracle):
         """f on a random subset of the columns given."""
         return super().outer(v[..., self._subset(v.shape[-1])])
 
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
+    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
         """Gradient of that estimate: zero outside the subset."""
         chosen = self._subset(zeta.shape[-1])
         gradient = torch.zeros_like(zeta)
-        gradient[..., chosen] = super().outer_gradient(zeta[..., chosen], level)
+        gradient[..., chosen] = super().outer_gradient(zeta[..., chosen], mean_utility)
         return gradient

@@ -1,1 +1,1 @@
-"""Methods to compare with: Thompson sampling and BOHB's model."""
+"""Methods to compare with: Thompson sampling, BOHB's model and random search."""

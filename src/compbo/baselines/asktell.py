@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from compbo.bo.history import History
+from compbo.bo.tell import told_evaluations
+from compbo.inputs import whole_number
 from compbo.seeds import stream
-from compbo.types import DTYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from torch import Generator, Tensor
 
+    from compbo.bo.history import Point
+    from compbo.evaluation import Evaluation
     from compbo.space import Space
 
-Point = dict[str, Any]
 
-
-class History(NamedTuple):
-    """Observations in an order that does not depend on their arrival: x (n, d) in the unit cube, losses (n,).
-
-    A failed evaluation has an infinite loss.
-    """
+class Losses(NamedTuple):
+    """The observations of a history, best first: x (n, d) in the unit cube, loss (n,), infinite where it failed."""
 
     x: Tensor
     loss: Tensor
+    pending: Tensor  # (p, d)
+
+    @classmethod
+    def of(cls, space: Space, history: History) -> Losses:
+        """Those of a history that is minimised."""
+        x, y, failed, pending = history.observations(space, "minimize")
+        loss = torch.where(failed, torch.inf, 0.0 - y)  # -y would make a zero negative
+        order = torch.argsort(loss, stable=True)
+        return cls(x[order], loss[order], pending)
+
+    def stream(self, seed: int, purpose: str, count: int) -> Generator:
+        """Random numbers for one suggestion, named by everything that it depends on."""
+        parts = (self.x.numpy().tobytes(), self.loss.numpy().tobytes(), repr(self.pending.tolist()).encode())
+        return stream(seed, purpose, hashlib.sha256(b"|".join(parts)).hexdigest(), count)
 
 
 class AskTell(ABC):
@@ -42,48 +54,35 @@ class AskTell(ABC):
     def __init__(self, space: Space, seed: int = 0) -> None:
         self.space = space
         self.seed = seed
-        self.evaluations: list[tuple[Point, float]] = []
-        self.pending: list[Point] = []
+        self._history = History()
+
+    @abstractmethod
+    def suggest(self, history: History, count: int) -> list[Point]:
+        """The next points, as a function of the seed and the history."""
 
     def ask(self, count: int = 1) -> list[Point]:
         """The next points; they are pending until they are told."""
-        if count < 1:
-            raise ValueError(f"ask: the number of points must be at least 1, got {count}.")
-        points = self._suggest(count)
-        self.pending.extend(points)
+        points = self.suggest(self._history, whole_number("count", count))
+        self._history = self._history.asked(points)
         return [dict(point) for point in points]
 
-    def tell(self, points: Sequence[Mapping[str, Any]], losses: Sequence[float | None]) -> None:
+    def tell(
+        self, points: Mapping[str, Any] | Sequence[Mapping[str, Any]], losses: float | Sequence[float | None] | None
+    ) -> None:
         """Report losses, smaller is better, of any points in any order; None or a non-finite number is a failure."""
-        if len(points) != len(losses):
-            raise ValueError(f"tell: {len(points)} points but {len(losses)} losses.")
-        told = [
-            (self.space.validate(point), math.inf if loss is None or not math.isfinite(loss) else float(loss))
-            for point, loss in zip(points, losses, strict=True)
-        ]
-        for point, _ in told:
-            if point in self.pending:
-                self.pending.remove(point)
-        self.evaluations.extend(told)
+        self._history = self._history.told(told_evaluations(self.space, points, losses))
 
     @property
-    def best(self) -> tuple[Point, float] | None:
-        """The best point and its loss, the earliest of equals; None before the first success."""
-        done = [evaluation for evaluation in self.evaluations if math.isfinite(evaluation[1])]
-        return min(done, key=lambda evaluation: evaluation[1]) if done else None
+    def history(self) -> History:
+        """What was told and what is pending."""
+        return self._history
 
-    @abstractmethod
-    def _suggest(self, count: int) -> list[Point]:
-        """The next points, as a function of the seed and the history."""
+    @property
+    def pending(self) -> list[Point]:
+        """Points that were asked for and not told; a list of the caller's own."""
+        return [dict(point) for point in self._history.pending]
 
-    def _history(self) -> History:
-        x = self.space.to_unit([point for point, _ in self.evaluations])
-        losses = [loss for _, loss in self.evaluations]
-        order = sorted(range(len(losses)), key=lambda i: (losses[i], x[i].tolist()))
-        return History(x[order], torch.tensor([losses[i] for i in order], dtype=DTYPE))
-
-    def _stream(self, purpose: str, history: History, count: int) -> Generator:
-        """Random numbers for one ask, named by everything that it depends on."""
-        pending = sorted(self.space.to_unit(self.pending).tolist())
-        parts = (history.x.numpy().tobytes(), history.loss.numpy().tobytes(), repr(pending).encode())
-        return stream(self.seed, purpose, hashlib.sha256(b"|".join(parts)).hexdigest(), count)
+    @property
+    def best(self) -> Evaluation | None:
+        """The best evaluation, the earliest of equals; None before the first success."""
+        return self._history.best("minimize")

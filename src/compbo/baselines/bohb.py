@@ -8,12 +8,13 @@ everything is uniform until both have them.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 
-from compbo.baselines.asktell import AskTell, Point
+from compbo.baselines.asktell import AskTell, Losses
 from compbo.baselines.kde import Columns, Density
 from compbo.seeds import next_seed
 from compbo.space import Int, Ordinal, Space
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from compbo.baselines.kde import Array
+    from compbo.bo.history import History, Point
     from compbo.space import Parameter
 
 
 MOST_LEVELS = 256  # integers with more are treated as continuous
 
 
-class Model(NamedTuple):
-    """The densities of the good and of the other observations."""
+class Densities(NamedTuple):
+    """The model: the densities of the good and of the other observations."""
 
     good: Density
     bad: Density
@@ -60,11 +62,11 @@ class BOHBModel(AskTell):
         self.good_share, self.draws, self.widen, self.random_share = good_share, draws, widen, random_share
         self._coding = Coding(space)
 
-    def _suggest(self, count: int) -> list[Point]:
-        history = self._history()
-        generator = self._stream("bohb", history, count)
+    def suggest(self, history: History, count: int) -> list[Point]:
+        """Draws from the good density where good / bad is large; a third of the points, or all at first, is uniform."""
+        generator = Losses.of(self.space, history).stream(self.seed, "bohb", count)
         points = self.space.sample(count, generator)
-        model = self.model()
+        model = self.model(history)
         if model is None:
             return points
         rng = np.random.default_rng(next_seed(generator))
@@ -74,17 +76,17 @@ class BOHBModel(AskTell):
             points[i] = self._coding.decode(candidates[[np.argmax(ratio)]])[0]
         return points
 
-    def model(self) -> Model | None:
-        """The two densities of what has been told so far; None while there is too little for both."""
+    def model(self, history: History) -> Densities | None:
+        """The two densities of a history; None while there is too little for both."""
         least = len(self._coding.columns.types) + 1
-        losses = np.array([loss for _, loss in self.evaluations])
+        losses = np.array([math.inf if e.value is None else e.value for e in history.evaluations])
         good = max(least, int(self.good_share * len(losses)))
         if np.isfinite(losses).sum() < good or len(losses) - good < least:
             return None
-        codes = self._coding.encode([point for point, _ in self.evaluations])
+        codes = self._coding.encode([e.params for e in history.evaluations])
         order = sorted(range(len(losses)), key=lambda i: (losses[i], codes[i].tolist()))
         columns = self._coding.columns
-        return Model(Density.fit(codes[order[:good]], columns), Density.fit(codes[order[good:]], columns))
+        return Densities(Density.fit(codes[order[:good]], columns), Density.fit(codes[order[good:]], columns))
 
 
 class Coding:

@@ -72,8 +72,8 @@ class Paths(NamedTuple):
         gradient = scale * ((of_sine * cosine - of_cosine * sine).unsqueeze(1) @ omega).squeeze(1)
         k, slope, points = self._cross(x)
         pull = v * slope
-        products = pull.sum(-1, keepdim=True) * points - pull @ self._train
-        gradient += 2.0 * self.gp.kernel.slope_factor * self._input_weights * products
+        products = pull.sum(-1, keepdim=True) * points - pull @ self.gp.posterior.scaled_train
+        gradient += 2.0 * self.gp.kernel.slope_factor * self.gp.posterior.inputs.weights * products
         return value + (v * k).sum(-1), gradient
 
     def values(self, x: Tensor) -> Tensor:
@@ -90,18 +90,10 @@ class Paths(NamedTuple):
     def _wave_scale(self) -> float:
         return math.sqrt(self.gp.hyperparameters.outputscale / self.frequencies.shape[1])
 
-    @property
-    def _input_weights(self) -> Tensor:
-        return self.gp.kernel.stretch / self.gp.hyperparameters.lengthscale
-
-    @property
-    def _train(self) -> Tensor:
-        return (self.gp.train_x - 0.5) * self._input_weights
-
     def _cross(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """k(x, X) and its slope in r2 (m, n), and the scaled points (m, d)."""
-        points = (x - 0.5) * self._input_weights
-        kernel = self.gp.kernel.evaluate(left_factor(points) @ right_factor(self._train).mT)
+        points = self.gp.posterior.inputs(x)
+        kernel = self.gp.kernel.evaluate(left_factor(points) @ right_factor(self.gp.posterior.scaled_train).mT)
         outputscale = self.gp.hyperparameters.outputscale
         return outputscale * kernel.value, outputscale * kernel.slope, points
 
@@ -128,7 +120,7 @@ def draw_paths(gp: GP, frequencies: Tensor, basis: Basis, generator: Generator) 
         else:
             weights[s] += phi.mT @ _solve(phi @ phi.mT, noise, residual.unsqueeze(-1)).squeeze(-1)
     if basis == "decoupled":
-        scaled = (x - 0.5) * gp.kernel.stretch / gp.hyperparameters.lengthscale
+        scaled = gp.posterior.scaled_train
         covariance = outputscale * gp.kernel.evaluate(left_factor(scaled) @ right_factor(scaled).mT).value
         update = _solve(covariance, noise, update.mT).mT
     return Paths(gp, frequencies, weights, update)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 
-from compbo.baselines.asktell import AskTell, Point
+from compbo.baselines.asktell import AskTell
 from compbo.seeds import stream
+
+if TYPE_CHECKING:
+    from compbo.bo.history import History, Point
 
 
 class RandomSearch(AskTell):
     """Point i is drawn from its own stream, so the sequence is the same whatever the batch size and the values."""
 
-    def _suggest(self, count: int) -> list[Point]:
-        first = len(self.evaluations) + len(self.pending)
-        streams = [stream(self.seed, "random search", first + i) for i in range(count)]
+    def suggest(self, history: History, count: int) -> list[Point]:
+        """The next points of the sequence."""
+        numbers = range(history.size, history.size + count)
+        streams = [stream(self.seed, "random search", number) for number in numbers]
         return self.space.from_unit(torch.cat([self.space.sample_unit((1,), each) for each in streams]))

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import torch
 
-from compbo.baselines.asktell import AskTell, History, Point
+from compbo.baselines.asktell import AskTell, Losses
 from compbo.baselines.paths import Paths, draw_frequencies, draw_paths
+from compbo.bo.model import fit_model
 from compbo.numerics import single_threaded_blas
 from compbo.seeds import next_seed
-from compbo.surrogate.gp import GP, NOISELESS, fit_gp
 from compbo.surrogate.posterior import reparameterise
 from compbo.types import DTYPE
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Generator, Tensor
 
+    from compbo.bo.history import History, Point
     from compbo.space import Space
+    from compbo.surrogate.gp import GP
 
 Flavour = Literal["function", "weight", "decoupled"]
 FLAVOURS: tuple[Flavour, ...] = get_args(Flavour)
@@ -66,36 +68,26 @@ class ThompsonSampling(AskTell):
         self.flavour, self.noise, self.kernel, self.priors = flavour, noise, kernel, priors
         self.candidates, self.features, self.starts, self.steps = candidates, features, starts, steps
 
-    def _suggest(self, count: int) -> list[Point]:
-        history = self._history()
-        generator = self._stream(f"thompson {self.flavour}", history, count)
-        if not bool(torch.isfinite(history.loss).any()):
+    def suggest(self, history: History, count: int) -> list[Point]:
+        """A maximiser of its own posterior sample for every point; uniform points before the first success."""
+        observed = Losses.of(self.space, history)
+        generator = observed.stream(self.seed, f"thompson {self.flavour}", count)
+        if not history.has_success:
             return self.space.sample(count, generator)
-        gp = self._fit(history)
+        gp = self._fit(observed)
         candidates = self._candidates(count, generator)
         if self.flavour == "function":
             return self.space.from_unit(best_of_joint_samples(gp, candidates, count, generator))
         frequencies = draw_frequencies(gp, count, self.features, generator)
         paths = draw_paths(gp, frequencies, self.flavour, generator)
-        candidates = torch.cat([candidates, history.x[:INCUMBENTS]])  # the history is sorted by loss
+        candidates = torch.cat([candidates, observed.x[:INCUMBENTS]])
         return self.space.from_unit(maximise_paths(paths, candidates, self.starts, self.steps))
 
-    def _fit(self, history: History) -> GP:
-        loss = history.loss.clone()
-        finite = torch.isfinite(loss)
-        loss[~finite] = loss[finite].max()
-        variance = None
-        if self.noise is not None:
-            spread = float(loss.std()) if len(loss) > 1 else 0.0
-            variance = max((self.noise / spread) ** 2 if spread > 0 else 0.0, NOISELESS)
-        return fit_gp(
-            history.x,
-            -loss,
-            kernel=self.kernel,
-            priors=self.priors,
-            noise=variance,
-            rounder=self.space.rounder(),
-        )
+    def _fit(self, observed: Losses) -> GP:
+        """The model; a failed evaluation stands at the worst value seen."""
+        worst = observed.loss[torch.isfinite(observed.loss)].max()
+        y = -observed.loss.clamp_max(worst)
+        return fit_model(self.space, observed.x, y, kernel=self.kernel, priors=self.priors, noise=self.noise)
 
     def _candidates(self, count: int, generator: Generator) -> Tensor:
         """Sobol points, rounded to valid ones; in a small space fewer, for each only once."""
@@ -110,8 +102,7 @@ def best_of_joint_samples(gp: GP, candidates: Tensor, count: int, generator: Gen
     if bool(batch.failed.any()):
         raise ArithmeticError("Thompson sampling: the posterior covariance of the candidates has no Cholesky factor.")
     z = torch.randn(len(candidates), count, dtype=DTYPE, generator=generator)
-    mean, deviation = reparameterise(batch, z)
-    samples = (mean + deviation)[0].mT
+    samples = reparameterise(batch, z).values[0].mT
     chosen: list[int] = []
     for sample in samples:
         if len(chosen) < len(candidates):

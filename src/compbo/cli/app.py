@@ -6,13 +6,13 @@ import importlib
 import importlib.util
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compbo import __version__
-from compbo.cli.console import Commands, interrupts_end_at_once, out, readable, say
-from compbo.files import check_target
+from compbo.console import App, interrupts_end_at_once, out, say
+from compbo.inputs import check_target
+from compbo.versions import VERSION
 from compbo.words import counted
 
 if TYPE_CHECKING:
@@ -20,16 +20,10 @@ if TYPE_CHECKING:
 
 EPILOG = "Exit codes: 0 success, 1 the run failed, 2 bad input, 130 interrupted (what was evaluated is saved)."
 
-app = typer.Typer(
+app = App(
     name="compbo",
-    cls=Commands,
     help="Bayesian optimisation: good settings of an expensive black box in few evaluations, many at a time.",
     epilog=EPILOG,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 WHAT, HOW, KEEP, METHOD = "What to optimise", "How to evaluate", "What to keep", "Method"  # panels of the help
@@ -41,7 +35,7 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help="A file (run.db) or a st
 
 def _version(wanted: bool) -> None:
     if wanted:
-        out.print(f"compbo {__version__}")
+        out.print(f"compbo {VERSION}")
         raise typer.Exit
 
 
@@ -51,7 +45,7 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    # An orderly end when a scheduler asks for it, as for Ctrl-C.
+    # A scheduler that ends the process with SIGTERM gets the same orderly end as Ctrl-C.
     signal.signal(signal.SIGTERM, _interrupt)
 
 
@@ -60,7 +54,6 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 @app.command(epilog=EPILOG)
-@readable
 def demo(
     evaluations: Annotated[int, typer.Option(min=16, help="Evaluations of the function.")] = 192,
     seed: Annotated[int, typer.Option(min=0, help="Moves the optimum, and everything random.")] = 0,
@@ -76,13 +69,12 @@ def demo(
         f"{evaluations} evaluations in joint batches of {demonstration.BATCH}."
     )
     outcome = demonstration.run_demo(evaluations, seed=seed)
-    out.print(demonstration.summary(outcome))
+    out.print(demonstration.regret_table(outcome))
     outcome.result.report(report, title="compbo demo: shifted Levy function")
     say(f"Report: {report}")
 
 
 @app.command(epilog=EPILOG)
-@readable
 def optimize(
     objective: Annotated[
         str | None,
@@ -104,11 +96,13 @@ def optimize(
         bool, typer.Option("--maximize/--minimize", help="The direction.", rich_help_panel=WHAT)
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Evaluate in so many processes.", rich_help_panel=HOW)
+        int | None, typer.Option(min=1, help="Evaluate in this number of processes.", rich_help_panel=HOW)
     ] = None,
-    batch: Annotated[
+    batch_size: Annotated[
         int | None,
-        typer.Option(min=1, help="Points suggested at a time; by default workers, or 1.", rich_help_panel=HOW),
+        typer.Option(
+            "--batch", min=1, help="Points suggested at a time; by default workers, or 1.", rich_help_panel=HOW
+        ),
     ] = None,
     asynchronous: Annotated[
         bool, typer.Option("--async", help="Suggest a point whenever a worker is free.", rich_help_panel=HOW)
@@ -144,14 +138,13 @@ def optimize(
     with interrupts_end_at_once():
         from compbo.cli.optimize import Request, carry_out
 
-    settings: dict[str, Any] = {"seed": seed, "acquisition": acquisition, "maximizer": maximizer, "noise": noise}
     request = Request(
         objective=objective,
         command=command,
         space=space,
         evaluations=evaluations,
         maximize=maximize,
-        batch=batch,
+        batch_size=batch_size,
         workers=workers,
         asynchronous=asynchronous,
         timeout=timeout,
@@ -159,13 +152,13 @@ def optimize(
         storage=storage,
         study_name=study_name,
         report=report,
-        settings=settings,
+        seed=seed,
+        settings={"acquisition": acquisition, "maximizer": maximizer, "noise": noise},
     )
     carry_out(request)
 
 
 @app.command(epilog=EPILOG)
-@readable
 def report(
     run: Run,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Default: RUN with .html.")] = None,
@@ -183,7 +176,6 @@ def report(
 
 
 @app.command(epilog=EPILOG)
-@readable
 def export(
     run: Run,
     output: Annotated[
@@ -193,7 +185,7 @@ def export(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Write the evaluations as a table: number, state, value, then the parameters."""
-    from compbo.history import check_format, write
+    from compbo.records import check_format, write
     from compbo.storage import load_records
 
     target = output if output is not None else default_output(run, ".csv")
@@ -205,7 +197,6 @@ def export(
 
 
 @app.command(epilog=EPILOG)
-@readable
 def catalogue(
     markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
     debug: Debug = False,  # noqa: ARG001
@@ -236,9 +227,9 @@ def default_output(run: str, suffix: str) -> Path:
 
 
 def attach_study() -> None:
-    """`compbo study ...`, where the study is installed."""
-    if importlib.util.find_spec("compbo.study.cli") is not None:
-        app.add_typer(importlib.import_module("compbo.study.cli").app, name="study")
+    """Add `compbo study ...`, if the study is installed."""
+    if importlib.util.find_spec("compbo.study.cli.commands") is not None:
+        app.add_typer(importlib.import_module("compbo.study.cli.commands").app, name="study")
 
 
 attach_study()

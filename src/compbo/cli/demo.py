@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from compbo.run import minimize
+from compbo.run.api import minimize
 from compbo.seeds import numpy_stream
 from compbo.space import Float, Space
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Group
 
-    from compbo.run.loop import Result
+    from compbo.run.result import Result
 
 DIMENSIONS = 16
 BATCH = 8
@@ -53,7 +53,7 @@ class ShiftedLevy:
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demonstration shows; the best possible value is 0, so a value is its regret."""
+    """What the demonstration shows; the best possible value is 0, so every value is a regret."""
 
     result: Result
     random: tuple[float, ...]  # regret of random search after every evaluation
@@ -73,7 +73,7 @@ def run_demo(evaluations: int = EVALUATIONS, batch_size: int = BATCH, seed: int 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The same numbers whatever the number of cores, and quick on a busy machine too."""
+    """One PyTorch thread: the same numbers on every number of cores, and no waiting on a busy machine."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -82,7 +82,7 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def summary(demo: Demo) -> Group:
+def regret_table(demo: Demo) -> Group:
     """The best point, and the regret of both methods as the evaluations go by."""
     from rich.console import Group
     from rich.table import Table

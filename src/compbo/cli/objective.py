@@ -1,4 +1,4 @@
-"""A Python function as the objective, named on the command line: `file.py:function` or `module:function`."""
+"""A Python function as the objective, named on the command line as `file.py:function` or `module:function`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NamedObjective:
-    """A function by its place, so that worker processes can find it too."""
+    """A function by the place where it is defined: worker processes can find it there, too."""
 
     module: str  # dotted name, or the absolute path of a file
     function: str
@@ -30,7 +30,7 @@ class NamedObjective:
 
 
 def load_objective(reference: str) -> NamedObjective:
-    """The objective behind `file.py:function` or `module:function`, loaded once to see that it is there."""
+    """The objective that `file.py:function` or `module:function` names; ValueError if it cannot be loaded."""
     place, separator, function = reference.rpartition(":")
     if not separator or not place or not function:
         raise ValueError(f"{reference!r} does not name a function: write file.py:function or module:function.")
@@ -59,7 +59,7 @@ def _load(module: str, function: str) -> Callable[[dict[str, Any]], Any]:
 
 
 def _load_file(path: Path) -> Any:
-    """Like `python file.py`: what lies beside the file can be imported."""
+    """Load a file like `python file.py` does: modules in the folder of the file can be imported."""
     _prepend(str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
@@ -71,7 +71,7 @@ def _load_file(path: Path) -> Any:
 
 
 def _load_module(name: str) -> Any:
-    """Like `python -m`: the current folder can be imported from."""
+    """Load a module like `python -m` does: modules in the current folder can be imported."""
     _prepend(os.getcwd())
     return importlib.import_module(name)
 

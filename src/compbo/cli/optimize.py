@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
-import logging
-import math
 import shlex
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compbo.acquisition.integrands import ACQUISITIONS
-from compbo.cli.command import Command
-from compbo.cli.console import INTERRUPTED, RUN_FAILED, CommandError, interrupts_end_at_once, say, show_result
+from compbo.bo.settings import Settings
 from compbo.cli.objective import load_objective
-from compbo.files import check_target
-from compbo.history import last_failure
-from compbo.maximizers import get_entry
-from compbo.run import maximize, minimize
-from compbo.run.loop import RunError, RunInterrupted, TooManyFailuresError
+from compbo.cli.program import Program
+from compbo.console import INTERRUPTED, RUN_FAILED, CommandError, interrupts_end_at_once, out, say
+from compbo.errors import OptionError
+from compbo.inputs import check_target
+from compbo.records import FAIL, RUNNING, last_failure
+from compbo.run.api import complete_run
+from compbo.run.plan import RunPlan
+from compbo.run.result import RunError, RunInterrupted, TooManyFailuresError
 from compbo.space import Space
 from compbo.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compbo.run.loop import Result
+    from compbo.evaluation import Objective
+    from compbo.run.result import Result
 
-RESCUE = "compbo-run"  # where an interrupted run without a storage is saved
+RESCUE = "compbo-run"  # name of the file in which an interrupted run without a storage is saved
+PARAMETERS_SHOWN = 24  # of the best point
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the user typed."""
+    """What the user typed; the fields are called as the options are in Python."""
 
     objective: str | None
     command: str | None
     space: Path | None
     evaluations: int | None
     maximize: bool
-    batch: int | None
+    batch_size: int | None
     workers: int | None
     asynchronous: bool
     timeout: float | None
@@ -49,6 +51,7 @@ class Request:
     storage: str | None
     study_name: str
     report: Path | None
+    seed: int
     settings: dict[str, Any]
 
 
@@ -58,29 +61,30 @@ def carry_out(request: Request) -> None:
         from optuna.storages import InMemoryStorage
 
     space, evaluations = _required(request)
-    _check_options(request)
+    if request.report is not None:
+        check_target(request.report)
     storage = request.storage if request.storage is not None else InMemoryStorage()
-    search = maximize if request.maximize else minimize
-    with _without_the_loops_warning(), _evaluation(request, space) as (objective, how):
+    plan = RunPlan(
+        evaluations=evaluations,
+        batch_size=request.batch_size,
+        workers=1 if request.workers is None and request.timeout is not None else request.workers,
+        asynchronous=request.asynchronous,
+        timeout=request.timeout,
+        storage=storage,
+        study_name=request.study_name,
+        max_failures=request.max_failures,
+    )
+    Settings(seed=request.seed, **request.settings)  # a wrong one is refused before the user's module is loaded
+    direction = "maximize" if request.maximize else "minimize"
+    with _objective(request, space, plan) as (objective, plan):
         try:
-            result = search(
-                objective,
-                space,
-                evaluations=evaluations,
-                storage=storage,
-                study_name=request.study_name,
-                max_failures=request.max_failures,
-                asynchronous=request.asynchronous,
-                **how,
-                **request.settings,
-            )
+            result = complete_run(direction, objective, space, plan, request.seed, request.settings)
         except RunInterrupted as interrupt:
             kept = _keep(request, storage, interrupt.result)
             raise CommandError(f"Interrupted. {kept}", INTERRUPTED) from interrupt
         except RunError as error:
-            higher = " with a higher --max-failures" if isinstance(error, TooManyFailuresError) else ""
-            text = str(error).replace(f"max_failures={request.max_failures}", f"--max-failures {request.max_failures}")
-            raise CommandError(f"{text.rstrip('.')}. {_keep(request, storage, error.result, higher)}") from error
+            how = "with a higher --max-failures" if isinstance(error, TooManyFailuresError) else "with"
+            raise CommandError(_keep(request, storage, error.result, how), because=error) from error
     show_result(result)
     if request.report is not None:
         result.report(request.report, title=request.objective or request.command or "compbo run")
@@ -89,104 +93,80 @@ def carry_out(request: Request) -> None:
         raise CommandError(f"Every evaluation failed; the last one: {last_failure(result.records)}", RUN_FAILED)
 
 
-@contextmanager
-def _without_the_loops_warning() -> Iterator[None]:
-    """That every evaluation failed is said here, after the table."""
-    logger = logging.getLogger("compbo.run.loop")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
 def _required(request: Request) -> tuple[Space, int]:
+    """The space and the number of evaluations; OptionError for what is missing."""
     if (request.objective is None) == (request.command is None):
         raise ValueError('Give either a function (file.py:function) or --command "program {parameter}".')
     if request.space is None:
-        raise ValueError("--space is missing: a TOML file with one table per parameter.")
+        raise OptionError("space", "{option} is missing: a TOML file with one table per parameter.")
     if request.space.is_dir():
-        raise ValueError(f"--space {request.space} is a folder; name a TOML file.")
+        raise OptionError("space", "{option:{path}} is a folder; name a TOML file.", path=request.space)
     if not request.space.is_file():
-        raise ValueError(f"--space {request.space}: there is no such file.")
+        raise OptionError("space", "{option:{path}}: there is no such file.", path=request.space)
     if request.evaluations is None:
-        raise ValueError("--evaluations is missing: how many times may the objective be evaluated?")
+        raise OptionError("evaluations", "{option} is missing: how many times may the objective be evaluated?")
     return Space.from_toml_file(request.space), request.evaluations
 
 
-def _check_options(request: Request) -> None:
-    """The checks that the library makes too, here by the names of the flags."""
-    if request.report is not None:
-        check_target(request.report)
-    if not request.study_name:
-        raise ValueError("--study-name is empty: leave it out, or give the run a name.")
-    if request.timeout is not None and not 0 < request.timeout < math.inf:
-        raise ValueError(f"--timeout must be a positive number of seconds, got {request.timeout:g}.")
-    if request.asynchronous and request.workers is None:
-        raise ValueError("--async needs --workers: how many evaluations are to be kept running?")
-    if request.asynchronous and request.batch not in (None, request.workers):
-        raise ValueError(
-            f"--async keeps as many evaluations running as --workers says: leave --batch {request.batch} out."
-        )
-    noise, acquisition = request.settings["noise"], request.settings["acquisition"]
-    if noise is not None and not 0 <= noise < math.inf:
-        raise ValueError(f"--noise must be a standard deviation >= 0 in the units of the objective, got {noise:g}.")
-    if acquisition.lower() not in ACQUISITIONS:
-        raise ValueError(f"--acquisition {acquisition} is unknown; choose one of {', '.join(ACQUISITIONS)}.")
-    try:
-        get_entry(request.settings["maximizer"])
-    except KeyError as error:
-        raise ValueError(f"--maximizer: {error.args[0]}") from error
-
-
 @contextmanager
-def _evaluation(request: Request, space: Space) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The objective and how to evaluate it; programs are run by threads, functions by processes."""
+def _objective(request: Request, space: Space, plan: RunPlan) -> Iterator[tuple[Objective, RunPlan]]:
+    """The objective, and the plan for it: a function is evaluated in processes, a program is one and needs threads."""
     if request.command is None:
-        workers = 1 if request.workers is None and request.timeout is not None else request.workers
-        how = {"batch_size": request.batch, "workers": workers, "timeout": request.timeout}
         with interrupts_end_at_once():
             objective = load_objective(request.objective or "")
-        yield objective, how
+        yield objective, plan
         return
-    command = Command(request.command, space.names, request.timeout)
-    if command.unused:
-        say(f"Note: --command does not use {', '.join(command.unused)}.")
+    program = Program(request.command, space.names, plan.timeout)
+    if program.unused:
+        say(f"Note: --command does not use {', '.join(program.unused)}.")
+    alone = replace(plan, workers=None, timeout=None, asynchronous=False)  # the program itself keeps the time limit
     if request.workers is None:
-        yield command, {"batch_size": request.batch}
+        yield program, alone
         return
-    executor = ThreadPoolExecutor(request.workers)
-    try:
-        batch = request.batch if request.batch is not None else request.workers
-        yield command, {"batch_size": batch, "executor": executor}
-    finally:
-        command.stop()
-        executor.shutdown(cancel_futures=True)
+    with ThreadPoolExecutor(request.workers) as threads:
+        try:
+            batch_size = plan.points_per_ask
+            yield program, replace(alone, asynchronous=plan.asynchronous, executor=threads, batch_size=batch_size)
+        finally:
+            program.stop()
+            threads.shutdown(cancel_futures=True)
 
 
-def _keep(request: Request, storage: Any, result: Result, how: str = "") -> str:
+def show_result(result: Result) -> None:
+    """Print the best value, its parameters and the number of evaluations."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    failed = sum(record.state == FAIL for record in result.records)
+    done = sum(record.state != RUNNING for record in result.records)
+    table.add_row("evaluations", f"{done}" + (f" [red]({failed} failed)[/]" if failed else ""))
+    if result.best is not None:
+        table.add_row("best value", f"[bold]{result.best.value!r}[/]")
+        for name, value in list(result.best.params.items())[:PARAMETERS_SHOWN]:
+            table.add_row(f"  {escape(name)}", escape(str(value) if isinstance(value, str) else repr(value)))
+        if len(result.best.params) > PARAMETERS_SHOWN:
+            table.add_row("  …", f"{len(result.best.params) - PARAMETERS_SHOWN} more parameters")
+    if result.telemetry:
+        table.add_row("last ask", escape(f"{result.telemetry[-1].verdict} ({result.telemetry[-1].reason})"))
+    out.print(table)
+
+
+def _keep(request: Request, storage: Any, result: Result, how: str = "with") -> str:
     """Say where the run is and how to resume it; without a storage, save it first."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]]
-    done = sum(record.state != "RUNNING" for record in result.records)
+    done = sum(record.state != RUNNING for record in result.records)
     if done == 0:
         return "Nothing was evaluated yet."
     place = request.storage
     if place is None:
         from compbo.storage import copy_run
 
-        path = next(path for path in _rescue_files() if not path.exists())
+        names = (Path(f"{RESCUE}{'' if number == 1 else f'-{number}'}.db") for number in count(1))
+        path = next(name for name in names if not name.exists())
         copy_run(storage, request.study_name, path)
         place = str(path)
         words += ["--storage", place]
     are = "is" if done == 1 else "are"
     saved = f"{done} of {counted(request.evaluations or done, 'evaluation')} {are} saved in {place}."
-    return f"{saved} Resume{how or ' with'}:\n{shlex.join(words)}"
-
-
-def _rescue_files() -> Iterator[Path]:
-    yield Path(f"{RESCUE}.db")
-    number = 2
-    while True:
-        yield Path(f"{RESCUE}-{number}.db")
-        number += 1
+    return f"{saved} Resume {how}:\n{shlex.join(words)}"

@@ -14,7 +14,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from compbo.optimizer import Optimizer
+from compbo.bo.optimizer import Optimizer
 from compbo.space import Space
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ class CompBO:
     @classmethod
     def get_version(cls) -> str:
         """The version of compbo."""
-        from compbo import __version__
+        from compbo.versions import VERSION
 
-        return __version__
+        return VERSION
 
     def suggest(self, n_suggestions: int = 1) -> list[dict[str, Any]]:
         """A joint batch of exactly that many points, all inside their ranges."""

@@ -1,19 +1,25 @@
-"""The catalogue of maximizers of an acquisition function."""
+"""Maximizers of an acquisition function: the catalogue, and what new ones are made of."""
 
-from compbo.maximizers.ascend import ascend
-from compbo.maximizers.catalogue import CATALOGUE, get_entry, make_maximizer
+from compbo.maximizers.ascend import Ascent
+from compbo.maximizers.catalogue import CATALOGUE, get_entry, make_maximizer, register
+from compbo.maximizers.catalogue.table import catalogue_markdown, catalogue_rows
+from compbo.maximizers.climb import Climb, Maximisation, Traits, run_within
 from compbo.maximizers.entry import Entry, Maximizer
-from compbo.maximizers.solvers import Ascent
-from compbo.maximizers.table import catalogue_markdown, catalogue_rows
+from compbo.maximizers.hyperparameters import Hyperparameter
 
 __all__ = [
     "CATALOGUE",
     "Ascent",
+    "Climb",
     "Entry",
+    "Hyperparameter",
+    "Maximisation",
     "Maximizer",
-    "ascend",
+    "Traits",
     "catalogue_markdown",
     "catalogue_rows",
     "get_entry",
     "make_maximizer",
+    "register",
+    "run_within",
 ]

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compbo.maximizers.table import renewed
+from compbo.maximizers.catalogue.table import renewed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

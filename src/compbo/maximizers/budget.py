@@ -1,24 +1,25 @@
-"""Clocks and memory: what every maximizer does about its budget, written once.
-
-A limit never raises: the trace says which restarts it stopped and holds the best so far.
-"""
+"""Clocks and memory: whether a maximisation may go on."""
 
 from __future__ import annotations
 
-import logging
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
 
-from compbo.types import Status, Trace
-
 if TYPE_CHECKING:
-    from torch import Generator, Tensor
+    from collections.abc import Iterator
 
-    from compbo.types import Budget, Draw, Objective
+    from compbo.types import Budget, Oracle
 
-logger = logging.getLogger(__name__)
+
+class OutOfTime(Exception):  # noqa: N818 - a signal, not an error
+    """Leaves a climb, and the library it may run in, when the clock has run out."""
+
+
+class OutOfMemory(Exception):  # noqa: N818 - a signal, not an error
+    """Leaves a climb when memory has run out."""
 
 
 class Clock:
@@ -36,59 +37,25 @@ class Clock:
         """Whether the budget is spent."""
         return self._limit is not None and self.seconds() >= self._limit
 
+    def check(self) -> None:
+        """Raise OutOfTime if the budget is spent."""
+        if self.expired():
+            raise OutOfTime
 
-def fits(objective: Objective, restarts: int, budget: Budget, tracked: bool = False) -> bool:
+
+def fits(oracle: Oracle, restarts: int, budget: Budget, tracked: bool = False) -> bool:
     """Whether one step of that many restarts stays within the budget's memory; tracked: with a zeta."""
-    return budget.memory is None or objective.bytes_needed(restarts, tracked) <= budget.memory
+    return budget.memory is None or oracle.bytes_needed(restarts, tracked) <= budget.memory
 
 
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out (PyTorch's CPU allocator raises a plain RuntimeError)."""
-    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
-        return True
-    return isinstance(error, RuntimeError) and "allocate memory" in str(error)
-
-
-def without_memory(
-    objective: Objective, x0: Tensor, generator: Generator, budget: Budget, clock: Clock, record: bool
-) -> Trace:
-    """The trace of a maximisation that does not fit: the start points, with their values if those can be computed."""
-    value = _start_values(objective, x0, generator, budget)
-    nothing = torch.full_like(value, torch.nan)
-    return Trace(
-        final=x0.clone(),
-        final_value=value,
-        best=x0.clone(),
-        best_value=value.clone(),
-        start_value=value.clone(),
-        gradient_norm=nothing,
-        status=(Status.MEMORY,) * len(x0),
-        steps=0,
-        seconds=clock.seconds(),
-        values=value.new_zeros((0, len(x0))) if record else None,
-        points=x0.new_zeros((0, *x0.shape)) if record else None,
-    )
-
-
-def _start_values(objective: Objective, x0: Tensor, generator: Generator, budget: Budget) -> Tensor:
-    """Values at the start points, as many restarts at a time as fit; NaN where nothing fits."""
-    rows = len(x0)
-    while rows > 0:
-        if fits(objective, rows, budget):
-            try:
-                objective.start(generator)
-                draw = objective.fixed_draw()
-                return torch.cat([values_at(objective, chunk, draw) for chunk in x0.chunk(-(-len(x0) // rows))])
-            except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error):
-                    raise
-                logger.warning("%d start points at a time do not fit: %s", rows, error)
-        rows //= 2
-    return x0.new_full((len(x0),), torch.nan)
-
-
-def values_at(objective: Objective, x: Tensor, draw: Draw) -> Tensor:
-    """f(g(x)) on the samples given, (B,); NaN where it cannot be computed."""
-    inner = objective.inner(x, draw, gradient_rows=0)
-    value = objective.outer(inner.v)
-    return value.masked_fill(inner.failed | ~torch.isfinite(value), torch.nan)
+@contextmanager
+def memory_watched() -> Iterator[None]:
+    """Turn every way in which memory runs out into OutOfMemory; PyTorch's CPU allocator raises a plain RuntimeError."""
+    try:
+        yield
+    except (MemoryError, torch.OutOfMemoryError) as error:
+        raise OutOfMemory(str(error)) from error
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):
+            raise
+        raise OutOfMemory(str(error)) from error

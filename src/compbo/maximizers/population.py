@@ -2,60 +2,64 @@
 
 An individual is a whole batch, a vector of q d numbers; a generation is one step, the start points are the first
 population (DE) or give its mean (CMA-ES). With the samples of the compositional form these are CMA-ES-Comp and
-DE-Comp: the nested objective f(g(x)) on a minibatch that stays for the whole run, so that ranks compare.
+DE-Comp: the nested oracle f(g(x)) on a minibatch that stays for the whole run, so that ranks compare.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
 
-from compbo.maximizers.archive import run
+from compbo.maximizers.archive import Archive
+from compbo.maximizers.climb import Traits
 from compbo.numerics import single_threaded_blas
 from compbo.seeds import next_seed
-from compbo.types import Status, Trace
+from compbo.types import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from torch import Generator, Tensor
+    from torch import Tensor
 
-    from compbo.maximizers.archive import Archive
-    from compbo.types import Box, Budget, Objective
+    from compbo.maximizers.climb import Maximisation
+    from compbo.maximizers.restarts import RestartBatch
+    from compbo.types import Box
 
 SEPARABLE_ABOVE = 200  # dimensions q d from which CMA-ES adapts the diagonal of its covariance only
 SMALLEST_POPULATION = 5  # SciPy's minimum; smaller sets of start points are filled up with uniform batches
 
 
-def cma_es(
-    objective: Objective,
-    x0: Tensor,
-    *,
-    budget: Budget,
-    box: Box,
-    generator: Generator,
-    record: bool = False,
-    sigma: float = 0.03,
-) -> Trace:
+@dataclass(frozen=True)
+class CMAES:
     """CMA-ES (Hansen, 2016) from the best start point, with a population of B and T generations.
 
     sigma: the initial step as a part of the box. Above 200 dimensions the covariance is diagonal (sep-CMA-ES, Ros and
     Hansen, 2008): in 64 generations a full matrix of (q d)^2 numbers has learned nothing, and costs (q d)^3.
     """
-    numbers = np.random.default_rng(next_seed(generator))
 
-    def search(archive: Archive, start: Tensor) -> Status:
-        if bool(archive.best_value.isnan().all()):
+    sigma: float = 0.03
+    traits: ClassVar[Traits] = Traits(order=0, rule="CMA-ES")
+
+    def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status:
+        """Generations until the budget is spent or pycma stops."""
+        numbers = np.random.default_rng(next_seed(task.generator))
+        with single_threaded_blas(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="elements of z2")  # a long evolution path in many dimensions
+            return self._evolve(task, restarts, numbers)
+
+    def _evolve(self, task: Maximisation, restarts: RestartBatch, numbers: np.random.Generator) -> Status:
+        archive, steps = Archive(task, restarts), task.budget.steps
+        if bool(restarts.failed.all()):
             return Status.FAILED
-        cube = _Cube(box, start.shape[1])
-        strategy = _strategy(cube.vectors(archive.best[:1])[0], sigma, len(start), budget.steps, numbers)
-        for _ in range(budget.steps):
-            if archive.expired():
-                return Status.TIME
+        cube = _Cube(task.box, restarts.x.shape[1])
+        strategy = _strategy(cube.vectors(restarts.best[:1])[0], self.sigma, len(restarts.x), steps, numbers)
+        for _ in range(steps):
+            restarts.clock.check()
             asked = strategy.ask()
             points = cube.batches(np.stack(asked))
             value = archive.evaluate(points)
@@ -66,10 +70,6 @@ def cma_es(
             if set(strategy.stop()) - {"maxiter"}:
                 return Status.CONVERGED
         return Status.DONE
-
-    with single_threaded_blas(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="elements of z2")  # a long evolution path in many dimensions
-        return run(search, objective, x0, budget=budget, box=box, generator=generator, record=record)
 
 
 def _strategy(mean: NDArray[np.float64], sigma: float, size: int, steps: int, numbers: np.random.Generator) -> Any:
@@ -96,58 +96,51 @@ def _costs(value: Tensor) -> Tensor:
     return -torch.where(value.isnan(), worst - 1.0, value)
 
 
-def differential_evolution(
-    objective: Objective,
-    x0: Tensor,
-    *,
-    budget: Budget,
-    box: Box,
-    generator: Generator,
-    record: bool = False,
-    F: float = 0.2,
-    p_mutation: float = 0.5,
-) -> Trace:
+@dataclass(frozen=True)
+class DifferentialEvolution:
     """Differential evolution (Storn and Price, 1997), rand/1/bin as in the paper, from the start points.
 
     F scales the difference of two batches, p_mutation is the chance of a coordinate to take part.
     """
-    numbers = np.random.default_rng(next_seed(generator))
 
-    def search(archive: Archive, start: Tensor) -> Status:
-        cube = _Cube(box, start.shape[1])
+    F: float = 0.2
+    p_mutation: float = 0.5
+    traits: ClassVar[Traits] = Traits(order=0, rule="DE")
 
-        def cost(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-            return (-archive.evaluate(cube.batches(columns.T))).nan_to_num(nan=torch.inf).numpy()
+    def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status:
+        """Generations until the budget is spent or SciPy stops."""
+        numbers, steps = np.random.default_rng(next_seed(task.generator)), task.budget.steps
+        with single_threaded_blas():
+            archive, start = Archive(task, restarts), restarts.x
+            cube = _Cube(task.box, start.shape[1])
 
-        def after_generation(intermediate_result: Any) -> bool:
-            energies = torch.as_tensor(intermediate_result.population_energies.copy())
-            points = cube.batches(intermediate_result.population)
-            archive.advance(points, torch.where(energies.isinf(), torch.nan, -energies))
-            return archive.expired()
+            def cost(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+                restarts.clock.check()
+                return (-archive.evaluate(cube.batches(columns.T))).nan_to_num(nan=torch.inf).numpy()
 
-        _evolve(cost, after_generation, cube.vectors(start), F, p_mutation, budget.steps, numbers)
-        if archive.steps == budget.steps:
-            return Status.DONE
-        return Status.TIME if archive.expired() else Status.CONVERGED
+            def after_generation(intermediate_result: Any) -> None:
+                energies = torch.as_tensor(intermediate_result.population_energies.copy())
+                points = cube.batches(intermediate_result.population)
+                archive.advance(points, torch.where(energies.isinf(), torch.nan, -energies))
 
-    with single_threaded_blas():
-        return run(search, objective, x0, budget=budget, box=box, generator=generator, record=record)
+            _evolve(cost, after_generation, cube.vectors(start), self.F, self.p_mutation, steps, numbers)
+        return Status.DONE if restarts.info.steps == steps else Status.CONVERGED
 
 
 def _evolve(
     cost: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    after_generation: Callable[[Any], bool],
+    after_generation: Callable[[Any], None],
     start: NDArray[np.float64],
     F: float,
     p_mutation: float,
     steps: int,
     numbers: np.random.Generator,
 ) -> None:
-    """SciPy's solver in the unit cube, whole generations at a time; `after_generation` sees them all."""
+    """SciPy's evolution in the unit cube, whole generations at a time; `after_generation` sees them all."""
     from scipy import optimize
 
     missing = max(0, SMALLEST_POPULATION - len(start))
-    solve: Any = optimize.differential_evolution  # its stubs know no vectorised objective
+    solve: Any = optimize.differential_evolution  # its stubs know no vectorised oracle
     solve(
         cost,
         [(0.0, 1.0)] * start.shape[1],

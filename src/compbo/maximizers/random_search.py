@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
-from compbo.maximizers.archive import run
-from compbo.types import Status, Trace
+from compbo.maximizers.archive import Archive
+from compbo.maximizers.climb import Traits
+from compbo.types import Status
 
 if TYPE_CHECKING:
-    from torch import Generator, Tensor
-
-    from compbo.maximizers.archive import Archive
-    from compbo.types import Box, Budget, Objective
+    from compbo.maximizers.climb import Maximisation
+    from compbo.maximizers.restarts import RestartBatch
 
 
-def random_search(
-    objective: Objective, x0: Tensor, *, budget: Budget, box: Box, generator: Generator, record: bool = False
-) -> Trace:
-    """Evaluate B T uniform batches besides the start points; the rows are the B best of all."""
+@dataclass(frozen=True)
+class RandomBatches:
+    """Evaluates B T uniform batches besides the start points; the rows are the B best of all."""
 
-    def search(archive: Archive, start: Tensor) -> Status:
-        for _ in range(budget.steps):
-            if archive.expired():
-                return Status.TIME
-            uniform = torch.rand(start.shape, dtype=start.dtype, generator=generator)
+    traits: ClassVar[Traits] = Traits(order=0, rule="random")
+
+    def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status:
+        """One uniform batch per restart and step."""
+        archive, start, box = Archive(task, restarts), restarts.x, task.box
+        for _ in range(task.budget.steps):
+            restarts.clock.check()
+            uniform = torch.rand(start.shape, dtype=start.dtype, generator=task.generator)
             archive.evaluate(box.project(torch.lerp(box.lower, box.upper, uniform)))
-            archive.advance(archive.best, archive.best_value)
+            archive.advance(restarts.best, restarts.best_value)
         return Status.DONE
-
-    return run(search, objective, x0, budget=budget, box=box, generator=generator, record=record)

@@ -1,4 +1,4 @@
-"""Trackers: running estimates zeta of the inner mapping E[g(x)], and the memory that holds them.
+"""Trackers: running estimates zeta of the inner mapping E[g(x)].
 
 All of them are one recurrence. After the step to x_{t+1}, with the new draw w of K of the M columns,
 
@@ -6,10 +6,7 @@ All of them are one recurrence. After the step to x_{t+1}, with the new draw w o
     zeta_w  <- keep * zeta_w + at_x * v(x_{t+1}; w) + at_query * v(u_{t+1}; w)         in the drawn columns
 
 on the v-scale: zeta_m estimates v_m and the minibatch estimate of column m is (M/K) v_m where drawn, 0 elsewhere. So a
-tracker is four numbers per step and, if it needs one, a second point u.
-
-The decay of all columns is one scalar c (zeta = c Z), and only drawn columns are touched: a step costs O(B q K)
-whatever M is.
+tracker is four numbers per step and, if it needs one, a second point u. `memory.py` keeps the zeta.
 """
 
 from __future__ import annotations
@@ -24,9 +21,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from compbo.maximizers.schedules import Schedule
-    from compbo.types import Draw, Objective
-
-SMALLEST_SCALE = 1e-100  # below it c is folded into Z (once in many steps), before 1/c overflows
 
 
 class Blend(NamedTuple):
@@ -39,10 +33,20 @@ class Blend(NamedTuple):
 
 
 class Tracker(NamedTuple):
-    """blend: (t, M/K) -> the numbers of step t. query: (t, x_t, x_{t+1}) -> u_{t+1}; None: x_{t+1}, at no cost."""
+    """How zeta follows E[g], as a value.
 
+    name: as the catalogue shows it. blend: (t, M/K) -> the numbers of step t. query: (t, x_t, x_{t+1}) -> u_{t+1}; None
+    where only x_{t+1} is needed. remembers: whether zeta outlives a step.
+    """
+
+    name: str
     blend: Callable[[int, float], Blend]
     query: Callable[[int, Tensor, Tensor], Tensor] | None = None
+    remembers: bool = True
+
+
+# zeta = g(x_{t+1}; w): the ordinary stochastic gradient of ERM, finite-sum and Nested-MC methods.
+MEMORYLESS = Tracker("none", lambda t, ratio: Blend(decay=0.0, keep=0.0, at_x=1.0), remembers=False)  # noqa: ARG005
 
 
 def smoothed(beta: Schedule) -> Tracker:
@@ -52,7 +56,7 @@ def smoothed(beta: Schedule) -> Tracker:
         b = beta(t)
         return Blend(decay=1 - b, keep=1.0, at_x=b * ratio)
 
-    return Tracker(blend)
+    return Tracker("smoothed", blend)
 
 
 def extrapolated(beta: Schedule) -> Tracker:
@@ -68,7 +72,7 @@ def extrapolated(beta: Schedule) -> Tracker:
     def query(t: int, x: Tensor, x_next: Tensor) -> Tensor:
         return torch.lerp(x, x_next, 1 / beta(t))
 
-    return Tracker(blend, query)
+    return Tracker("extrapolated", blend, query)
 
 
 def corrected(beta: Schedule) -> Tracker:
@@ -82,7 +86,7 @@ def corrected(beta: Schedule) -> Tracker:
         b = beta(t)
         return Blend(decay=1 - b, keep=1.0, at_x=ratio, at_query=-(1 - b) * ratio)
 
-    return Tracker(blend, _previous_point)
+    return Tracker("corrected", blend, _previous_point)
 
 
 def selective(beta: Schedule) -> Tracker:
@@ -96,7 +100,7 @@ def selective(beta: Schedule) -> Tracker:
         b = beta(t)
         return Blend(decay=1.0, keep=1 - b, at_x=b)
 
-    return Tracker(blend)
+    return Tracker("selective", blend)
 
 
 def multiblock(beta: Schedule) -> Tracker:
@@ -112,87 +116,9 @@ def multiblock(beta: Schedule) -> Tracker:
         gamma = (ratio - 1) / (1 - b) + (1 - b)
         return Blend(decay=1.0, keep=1 - b, at_x=b + gamma, at_query=-gamma)
 
-    return Tracker(blend, _previous_point)
+    return Tracker("multiblock", blend, _previous_point)
 
 
 def _previous_point(t: int, x: Tensor, x_next: Tensor) -> Tensor:
     del t, x_next
     return x
-
-
-class Memory:
-    """zeta over a pool of M columns, stored as c Z with Z (M, B, q) so that a column is one contiguous row."""
-
-    def __init__(self, v: Tensor, objective: Objective) -> None:
-        """v: zeta_0 = v at x_0 in all M columns, (B, q, M)."""
-        self._scale = 1.0
-        self._rows = v.permute(2, 0, 1).contiguous()
-        self._objective = objective
-        self._utility = objective.column(v).sum(-1) if objective.needs_level else None  # sum_m h(zeta_m), (B,)
-
-    @property
-    def pool_size(self) -> int:
-        """M."""
-        return self._rows.shape[0]
-
-    def read(self, draw: Draw) -> Tensor:
-        """zeta in the drawn columns, (B, q, K)."""
-        columns = _columns(draw)
-        return self._rows.index_select(0, columns).mul_(self._scale).permute(1, 2, 0)
-
-    def level(self) -> Tensor | None:
-        """The mean of h over all M columns, (B,), if the outer function needs it."""
-        return None if self._utility is None else self._utility / self.pool_size
-
-    def update(self, blend: Blend, draw: Draw, v: Tensor, v_query: Tensor | None) -> Tensor:
-        """One step of the recurrence; the new zeta in the drawn columns, (B, q, K)."""
-        self._scale *= blend.decay
-        if self._scale < SMALLEST_SCALE:
-            self._rows.mul_(self._scale)
-            self._scale = 1.0
-        zeta = self.read(draw)
-        if self._utility is not None:
-            self._utility.mul_(blend.decay).sub_(self._objective.column(zeta).sum(-1))
-        zeta = _blended(zeta, blend, v, v_query)
-        if self._utility is not None:
-            self._utility.add_(self._objective.column(zeta).sum(-1))
-        self._rows.index_copy_(0, _columns(draw), (zeta / self._scale).permute(2, 0, 1))
-        return zeta
-
-
-class FreshMemory:
-    """zeta of K columns that are all drawn anew at every step (M = K), (B, q, K)."""
-
-    pool_size: int
-
-    def __init__(self, v: Tensor) -> None:
-        """v: zeta_0 = v at x_0, (B, q, K)."""
-        self.pool_size = v.shape[-1]
-        self._zeta = v.clone()
-
-    def level(self) -> Tensor | None:
-        """Never needed: the columns given to the outer function are all there are."""
-        return None
-
-    def update(self, blend: Blend, draw: Draw, v: Tensor, v_query: Tensor | None) -> Tensor:
-        """One step of the recurrence; zeta."""
-        del draw
-        self._zeta = _blended(self._zeta.mul_(blend.decay), blend, v, v_query)
-        return self._zeta
-
-
-def _blended(zeta: Tensor, blend: Blend, v: Tensor, v_query: Tensor | None) -> Tensor:
-    """keep * zeta + at_x * v + at_query * v_query, in place of zeta."""
-    if blend.keep != 1.0:
-        zeta.mul_(blend.keep)
-    if blend.at_x != 0.0:
-        zeta.add_(v, alpha=blend.at_x)
-    if v_query is not None and blend.at_query != 0.0:
-        zeta.add_(v_query, alpha=blend.at_query)
-    return zeta
-
-
-def _columns(draw: Draw) -> Tensor:
-    if draw.columns is None:
-        raise ValueError("A pool of columns needs draws that name their columns; this draw has none.")
-    return draw.columns

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from compbo.space import Parameter, Scalar
 
-FEW_LEVELS = 12  # up to so many, every level is drawn and named
+FEW_LEVELS = 12  # up to this many, every level is drawn and named
 MOST_TICKS = 6
 
 
-class Axis(TypedDict):
+class ParameterAxis(TypedDict):
     """The axis of one parameter."""
 
     name: str
@@ -35,7 +35,7 @@ class Axis(TypedDict):
     points: bool  # so few levels that they are drawn one by one
 
 
-def axis_of(name: str, parameter: Parameter) -> Axis:
+def axis_of(name: str, parameter: Parameter) -> ParameterAxis:
     """The axis of a parameter that is not constant."""
     levels = parameter.levels
     points = levels is not None and len(levels) <= FEW_LEVELS
@@ -44,7 +44,7 @@ def axis_of(name: str, parameter: Parameter) -> Axis:
     if not own_axis:
         shown = list(levels or ()) if points else [_round(parameter, v) for v in values_along(parameter, MOST_TICKS)]
     ends = [position(parameter, value) for value in (values_along(parameter, 2) if levels is None else _ends(levels))]
-    return Axis(
+    return ParameterAxis(
         name=name,
         type="log" if own_axis and getattr(parameter, "scale", "") == "log" else "linear",
         low=ends[0],
@@ -65,7 +65,7 @@ def position(parameter: Parameter, value: Scalar) -> float:
     return number
 
 
-def fraction(axis: Axis, where: float) -> float:
+def fraction(axis: ParameterAxis, where: float) -> float:
     """A position as a share of the way from the low end to the high end."""
     low, high = axis["low"], axis["high"]
     if axis["type"] == "log":

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from statistics import median
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from compbo.history import COMPLETE, FAIL
-from compbo.report.axes import Axis, axis_of, definition, fraction, position
-from compbo.report.reproduce import as_python, call, settings_rows, versions
-from compbo.report.slices import SLICES, Surrogate, surrogate_of
+from compbo.bo.history import best_evaluation
+from compbo.bo.verdict import Verdict
+from compbo.records import COMPLETE, FAIL
+from compbo.report.axes import ParameterAxis, axis_of, definition, fraction, position
+from compbo.report.reproduce import as_python, call_in_python, settings_rows, software_and_machine
+from compbo.report.slices import SLICES, ModelSummary, summarise_model
 from compbo.space import Float, Int
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
+    from compbo.bo.history import Direction
+    from compbo.bo.optimizer import Optimizer
+    from compbo.bo.telemetry import Telemetry
     from compbo.evaluation import Evaluation
-    from compbo.optimizer import Optimizer
-    from compbo.propose import Telemetry
     from compbo.space import Space
 
 EDGE = 0.01  # of the range: a best value so close to its end may want a wider range
@@ -43,56 +44,22 @@ class Best(TypedDict):
     at_edge: list[tuple[str, str]]  # parameter and "low" or "high"
 
 
-class Restarts(TypedDict):
-    """Values of the restarts of one ask: least, median and largest of the finite ones; None if there are none."""
-
-    low: float | None
-    median: float | None
-    high: float | None
-    count: int
-
-
-class Ask(TypedDict):
-    """One ask; what is not finite is None."""
-
-    number: int
-    verdict: str
-    reason: str
-    observations: int
-    pending: int
-    points: int
-    value: float | None
-    error: float | None
-    gain: float | None
-    spread: float | None
-    start: Restarts
-    end: Restarts
-    steps: int
-    jitter: float | None
-    fit_seconds: float
-    start_seconds: float
-    maximise_seconds: float
-    maximizer: str
-    acquisition: str
-    replaced: int
-
-
 class Report(TypedDict):
     """The whole page as data."""
 
     title: str
-    direction: str
+    direction: Direction
     evaluations: list[Row]
     pending: int
     best: Best | None
     best_so_far: list[float | None]
     model_from: int | None  # number of evaluations known when the model first proposed
-    axes: list[Axis]  # of the parameters that vary, in the order of the space
+    axes: list[ParameterAxis]  # of the parameters that vary, in the order of the space
     positions: dict[str, list[float]]  # of every evaluation, along the axes that are shown
     space: list[tuple[str, str, str]]  # name, kind, definition
-    surrogate: Surrogate | None
+    surrogate: ModelSummary | None
     no_surrogate: str  # why there is none
-    asks: list[Ask]
+    asks: list[Telemetry]
     settings: list[tuple[str, str]]
     versions: dict[str, str]
     call: str
@@ -100,29 +67,31 @@ class Report(TypedDict):
 
 def collect(optimizer: Optimizer, title: str | None = None) -> Report:
     """The report of a finished or a running job. Nothing of the optimizer is changed."""
-    best = optimizer.best
-    surrogate, why_not = surrogate_of(optimizer, best)
-    parameters = {name: p for name, p in optimizer.space.parameters.items() if not p.is_constant}
+    space, settings, history = optimizer.space, optimizer.settings, optimizer.history
+    evaluations, asks = history.evaluations, optimizer.telemetry
+    best = history.best(settings.direction)
+    surrogate, why_not = summarise_model(space, settings, history)
+    parameters = {name: p for name, p in space.parameters.items() if not p.is_constant}
     names = list(parameters) if surrogate is None else [share["name"] for share in surrogate["importance"]]
     shown = sorted(names[:SLICES], key=list(parameters).index)
-    modelled = [entry.observations for entry in optimizer.telemetry if entry.verdict != "initial design"]
+    modelled = [ask.observations for ask in asks if ask.verdict != Verdict.DESIGN]
     return Report(
         title=title or "Optimisation report",
-        direction=optimizer.settings.direction,
-        evaluations=[_row(number, evaluation) for number, evaluation in enumerate(optimizer.evaluations)],
-        pending=len(optimizer.pending),
-        best=None if best is None else _best(optimizer, best),
-        best_so_far=_best_so_far(optimizer),
+        direction=settings.direction,
+        evaluations=[_row(number, evaluation) for number, evaluation in enumerate(evaluations)],
+        pending=len(history.pending),
+        best=None if best is None else _best(space, evaluations, best),
+        best_so_far=_best_so_far(evaluations, settings.direction),
         model_from=modelled[0] if modelled else None,
         axes=[axis_of(name, parameter) for name, parameter in parameters.items()],
-        positions={name: [position(parameters[name], e.params[name]) for e in optimizer.evaluations] for name in shown},
-        space=[(name, p.kind, definition(p)) for name, p in optimizer.space.parameters.items()],
+        positions={name: [position(parameters[name], e.params[name]) for e in evaluations] for name in shown},
+        space=[(name, p.kind, definition(p)) for name, p in space.parameters.items()],
         surrogate=surrogate,
         no_surrogate=why_not,
-        asks=[_ask(number, entry) for number, entry in enumerate(optimizer.telemetry)],
-        settings=settings_rows(optimizer),
-        versions=versions(),
-        call=call(optimizer),
+        asks=asks,
+        settings=settings_rows(space, settings),
+        versions=software_and_machine(),
+        call=call_in_python(space, settings, len(evaluations)),
     )
 
 
@@ -131,13 +100,13 @@ def _row(number: int, evaluation: Evaluation) -> Row:
     return Row(number=number, state=state, value=evaluation.value, params=evaluation.params, message=evaluation.message)
 
 
-def _best(optimizer: Optimizer, best: Evaluation) -> Best:
+def _best(space: Space, evaluations: Sequence[Evaluation], best: Evaluation) -> Best:
     return Best(
-        number=next(i for i, evaluation in enumerate(optimizer.evaluations) if evaluation is best),
+        number=next(i for i, evaluation in enumerate(evaluations) if evaluation is best),
         value=float(best.value or 0.0),
         params=best.params,
         python=as_python(best.params),
-        at_edge=_at_edge(optimizer.space, best.params),
+        at_edge=_at_edge(space, best.params),
     )
 
 
@@ -153,49 +122,11 @@ def _at_edge(space: Space, params: dict[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def _best_so_far(optimizer: Optimizer) -> list[float | None]:
-    better = max if optimizer.settings.direction == "maximize" else min
-    best: float | None = None
-    curve = []
-    for evaluation in optimizer.evaluations:
-        if evaluation.value is not None:
-            best = evaluation.value if best is None else better(best, evaluation.value)
-        curve.append(best)
+def _best_so_far(evaluations: Sequence[Evaluation], direction: Direction) -> list[float | None]:
+    """The best value after every evaluation; None before the first success."""
+    curve: list[float | None] = []
+    best: Evaluation | None = None
+    for evaluation in evaluations:
+        best = best_evaluation([evaluation] if best is None else [best, evaluation], direction)
+        curve.append(None if best is None else best.value)
     return curve
-
-
-def _ask(number: int, entry: Telemetry) -> Ask:
-    return Ask(
-        number=number,
-        verdict=str(entry.verdict),
-        reason=entry.reason,
-        observations=entry.observations,
-        pending=entry.pending,
-        points=entry.points,
-        value=finite(entry.value),
-        error=finite(entry.standard_error),
-        gain=finite(entry.gain),
-        spread=finite(entry.spread),
-        start=_restarts(entry.start_values),
-        end=_restarts(entry.end_values),
-        steps=entry.steps,
-        jitter=finite(entry.jitter),
-        fit_seconds=finite(entry.fit_seconds) or 0.0,
-        start_seconds=finite(entry.start_seconds) or 0.0,
-        maximise_seconds=finite(entry.maximise_seconds) or 0.0,
-        maximizer=entry.maximizer,
-        acquisition=entry.acquisition,
-        replaced=entry.replaced_duplicates,
-    )
-
-
-def _restarts(values: Iterable[float | None]) -> Restarts:
-    kept = [value for value in map(finite, values) if value is not None]
-    if not kept:
-        return Restarts(low=None, median=None, high=None, count=0)
-    return Restarts(low=min(kept), median=median(kept), high=max(kept), count=len(kept))
-
-
-def finite(value: float | None) -> float | None:
-    """The value, or None for NaN and infinity."""
-    return value if value is not None and math.isfinite(value) else None

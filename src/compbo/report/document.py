@@ -6,16 +6,16 @@ import base64
 import hashlib
 import json
 import math
-import os
 import re
-import tempfile
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compbo.files import check_target
+from compbo.files import write_atomically
+from compbo.inputs import check_target
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
@@ -68,25 +68,6 @@ def unix_lines(text: str) -> str:
 
 def write_document(path: str | os.PathLike[str], page: str) -> Path:
     """Write the page; a file already there is replaced at once."""
-    target = Path(path)
-    check_target(target)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".compbo-", suffix=".tmp")
-    except OSError as error:  # it names the temporary file, which nobody asked for
-        raise OSError(error.errno, error.strerror, str(target)) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(page.encode("utf-8", "xmlcharrefreplace"))
-        _usual_mode(temporary)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return target
-
-
-def _usual_mode(path: str) -> None:
-    """Temporary files are private; the page gets the permissions of any other new file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    Path(path).chmod(0o666 & ~mask)
+    check_target(path)
+    write_atomically(path, page.encode("utf-8", "xmlcharrefreplace"))
+    return Path(path)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compbo.bo.history import sign_of
 from compbo.report.axes import fraction, label
 from compbo.report.labels import name, number, text
 
 if TYPE_CHECKING:
-    from compbo.report.axes import Axis
+    from compbo.report.axes import ParameterAxis
     from compbo.report.data import Report, Row
 
 Figure = dict[str, Any]
@@ -125,15 +126,15 @@ def parallel(report: Report) -> Figure:
 
 def _ranked(report: Report) -> list[Row]:
     """Successful evaluations, best first, thinned evenly to `LINES`."""
-    sign = -1.0 if report["direction"] == "maximize" else 1.0
+    sign = sign_of(report["direction"])
     done = [row for row in report["evaluations"] if row["value"] is not None]
-    done.sort(key=lambda row: sign * (row["value"] or 0.0))
+    done.sort(key=lambda row: -sign * (row["value"] or 0.0))
     if len(done) <= LINES:
         return done
     return [done[int(i)] for i in np.linspace(0, len(done) - 1, LINES)]
 
 
-def _polylines(rows: list[Row], axes: list[tuple[Axis, list[float]]], low: float, high: float) -> Figure:
+def _polylines(rows: list[Row], axes: list[tuple[ParameterAxis, list[float]]], low: float, high: float) -> Figure:
     x: list[float | None] = []
     y: list[float | None] = []
     hover: list[str] = []
@@ -157,7 +158,7 @@ def _polylines(rows: list[Row], axes: list[tuple[Axis, list[float]]], low: float
     }
 
 
-def _parallel_layout(axes: list[Axis], low: float, high: float) -> Figure:
+def _parallel_layout(axes: list[ParameterAxis], low: float, high: float) -> Figure:
     uprights = len(axes) + 1
     line = {"color": "$line", "width": 1}
     notes = [note for i, axis in enumerate(axes) for note in _upright_notes(i, axis)]
@@ -183,7 +184,7 @@ def _parallel_layout(axes: list[Axis], low: float, high: float) -> Figure:
     }
 
 
-def _upright_notes(i: int, axis: Axis) -> list[Figure]:
+def _upright_notes(i: int, axis: ParameterAxis) -> list[Figure]:
     """The two ends of an upright, or every one of a few levels beside it."""
     if axis["ticks"] and axis["points"] and len(axis["ticks"]) > 2:
         levels = zip(axis["ticks"], axis["labels"], strict=True)

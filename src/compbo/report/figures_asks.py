@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from compbo.propose import Verdict
+from compbo.bo.verdict import Verdict
 from compbo.report.figures import counting_axis
 from compbo.report.labels import number, text, wrapped
 
 if TYPE_CHECKING:
-    from compbo.report.data import Ask
+    from collections.abc import Iterable
+
+    from compbo.bo.telemetry import Telemetry
     from compbo.report.figures import Figure
 
 
@@ -65,29 +69,29 @@ _SECONDS = (
 )
 
 
-def verdicts(asks: list[Ask]) -> Figure:
+def verdicts(asks: list[Telemetry]) -> Figure:
     """One mark per ask, in the row of its verdict."""
     rows = list(READINGS)
-    places = {str(verdict): len(rows) - 1 - i for i, verdict in enumerate(rows)}
-    readings = [READINGS[Verdict(ask["verdict"])] for ask in asks]
+    places = {verdict: len(rows) - 1 - i for i, verdict in enumerate(rows)}
+    readings = [READINGS[ask.verdict] for ask in asks]
     trace = {
         "type": "scatter",
         "mode": "markers",
-        "x": [ask["number"] for ask in asks],
-        "y": [places[ask["verdict"]] for ask in asks],
+        "x": list(range(len(asks))),
+        "y": [places[ask.verdict] for ask in asks],
         "marker": {
             "color": [f"${reading.colour}" for reading in readings],
             "symbol": [reading.symbol for reading in readings],
             "size": 10 if len(asks) <= 100 else 6,
         },
-        "hovertext": [f"Ask {ask['number']}: {text(ask['verdict'])}<br>{wrapped(ask['reason'])}" for ask in asks],
+        "hovertext": [f"Ask {n}: {text(ask.verdict)}<br>{wrapped(ask.reason)}" for n, ask in enumerate(asks)],
         "hoverinfo": "text",
     }
-    counts = {verdict: sum(ask["verdict"] == verdict for ask in asks) for verdict in rows}
+    counts = {verdict: sum(ask.verdict == verdict for ask in asks) for verdict in rows}
     layout = {
         "xaxis": counting_axis("Ask", len(asks)),
         "yaxis": {
-            "tickvals": [places[str(verdict)] for verdict in rows],
+            "tickvals": [places[verdict] for verdict in rows],
             "ticktext": [f"{verdict} ({counts[verdict]})" for verdict in rows],
             "tickfont": {"size": 12, "color": "$ink"},
             "range": [-0.6, len(rows) - 0.4],
@@ -99,24 +103,25 @@ def verdicts(asks: list[Ask]) -> Figure:
     return {"data": [trace], "layout": layout}
 
 
-def restarts(asks: list[Ask]) -> Figure:
+def restarts(asks: list[Telemetry]) -> Figure:
     """Range and median of the restarts' values before and after the ascent, and the batch that was chosen."""
+    before, after = [ask.start_values for ask in asks], [ask.end_values for ask in asks]
     data = [
-        _ranges(asks, "start", "Restarts at the start", "$grey", -0.14),
-        _ranges(asks, "end", "Restarts at the end", "$blue", 0.14),
+        _ranges(before, "Restarts at the start", "$grey", -0.14),
+        _ranges(after, "Restarts at the end", "$blue", 0.14),
     ]
-    chosen = [ask for ask in asks if ask["value"] is not None]
+    chosen = [(n, ask) for n, ask in enumerate(asks) if math.isfinite(ask.acquisition_value)]
     data.append(
         {
             "type": "scatter",
             "mode": "markers",
             "name": "Chosen batch",
-            "x": [ask["number"] for ask in chosen],
-            "y": [ask["value"] for ask in chosen],
+            "x": [n for n, _ in chosen],
+            "y": [ask.acquisition_value for _, ask in chosen],
             "marker": {"color": "$vermillion", "symbol": "diamond", "size": 7},
             "hovertext": [
-                f"Ask {ask['number']}: chosen batch<br>{number(ask['value'])} ± {number(ask['error'], 2)}"
-                for ask in chosen
+                f"Ask {n}: chosen batch<br>{number(ask.acquisition_value)} ± {number(ask.acquisition_error, 2)}"
+                for n, ask in chosen
             ],
             "hoverinfo": "text",
         }
@@ -127,13 +132,25 @@ def restarts(asks: list[Ask]) -> Figure:
     }
 
 
-def _ranges(asks: list[Ask], which: str, title: str, colour: str, shift: float) -> Figure:
-    shown = [(ask["number"], ask["start"] if which == "start" else ask["end"]) for ask in asks]
-    kept = [
-        (n, r["low"], r["median"], r["high"], r["count"])
-        for n, r in shown
-        if r["low"] is not None and r["median"] is not None and r["high"] is not None
-    ]
+class ValueRange(NamedTuple):
+    """Least, median and largest of some values, and how many they are."""
+
+    low: float
+    middle: float
+    high: float
+    size: int
+
+
+def value_range(values: Iterable[float]) -> ValueRange | None:
+    """That of the finite values; None if there are none."""
+    finite = [value for value in values if math.isfinite(value)]
+    return ValueRange(min(finite), median(finite), max(finite), len(finite)) if finite else None
+
+
+def _ranges(values: list[tuple[float, ...]], title: str, colour: str, shift: float) -> Figure:
+    """The range of every ask's values, beside its place on the axis."""
+    found = [(n, value_range(each)) for n, each in enumerate(values)]
+    kept = [(n, *span) for n, span in found if span is not None]
     return {
         "type": "scatter",
         "mode": "markers",
@@ -159,18 +176,19 @@ def _ranges(asks: list[Ask], which: str, title: str, colour: str, shift: float) 
     }
 
 
-def gains(asks: list[Ask]) -> Figure:
-    """What the ascent gained over the best raw batch, beside the Monte-Carlo error of the value."""
-    shown = [ask for ask in asks if ask["gain"] is not None]
-    numbers = [ask["number"] for ask in shown]
+def gains(asks: list[Telemetry]) -> Figure:
+    """What the ascent gained over the best start batch, beside the Monte-Carlo error of the value."""
+    shown = [(n, ask) for n, ask in enumerate(asks) if math.isfinite(ask.acquisition_gain)]
+    numbers = [n for n, _ in shown]
     bars = {
         "type": "bar",
-        "name": "Gain over the best raw batch",
+        "name": "Gain over the best start batch",
         "x": numbers,
-        "y": [ask["gain"] for ask in shown],
+        "y": [ask.acquisition_gain for _, ask in shown],
         "marker": {"color": "$blue"},
         "hovertext": [
-            f"Ask {ask['number']}<br>gain {number(ask['gain'], 4)}<br>error {number(ask['error'], 2)}" for ask in shown
+            f"Ask {n}<br>gain {number(ask.acquisition_gain, 4)}<br>error {number(ask.acquisition_error, 2)}"
+            for n, ask in shown
         ],
         "hoverinfo": "text",
     }
@@ -179,7 +197,7 @@ def gains(asks: list[Ask]) -> Figure:
         "mode": "markers",
         "name": "Monte-Carlo error (1 σ)",
         "x": numbers,
-        "y": [ask["error"] for ask in shown],
+        "y": [ask.acquisition_error for _, ask in shown],
         "marker": {"color": "$vermillion", "symbol": "line-ew-open", "size": 10, "line": {"width": 2}},
         "hoverinfo": "skip",
     }
@@ -187,16 +205,16 @@ def gains(asks: list[Ask]) -> Figure:
     return {"data": [bars, errors], "layout": layout}
 
 
-def seconds(asks: list[Ask]) -> Figure:
+def seconds(asks: list[Telemetry]) -> Figure:
     """Wall-clock time of every ask, by what it was spent on."""
     data = [
         {
             "type": "bar",
             "name": title,
-            "x": [ask["number"] for ask in asks],
-            "y": [_part(ask, key) for ask in asks],
+            "x": list(range(len(asks))),
+            "y": [round(getattr(ask, key), 5) for ask in asks],
             "marker": {"color": colour},
-            "hovertext": [f"Ask {ask['number']}<br>{title}: {number(_part(ask, key), 3)} s" for ask in asks],
+            "hovertext": [f"Ask {n}<br>{title}: {number(getattr(ask, key), 3)} s" for n, ask in enumerate(asks)],
             "hoverinfo": "text",
         }
         for key, title, colour in _SECONDS
@@ -205,11 +223,6 @@ def seconds(asks: list[Ask]) -> Figure:
     return {"data": data, "layout": {**layout, "barmode": "stack", "bargap": 0.3, "legend": {"traceorder": "normal"}}}
 
 
-def _part(ask: Ask, key: str) -> float:
-    parts = {name: ask[name] for name in ("fit_seconds", "start_seconds", "maximise_seconds")}
-    return round(parts[key], 5)
-
-
-def _acquisition_axis(asks: list[Ask], words: str) -> Figure:
-    names = sorted({ask["acquisition"] for ask in asks if ask["acquisition"]})
+def _acquisition_axis(asks: list[Telemetry], words: str) -> Figure:
+    names = sorted({ask.acquisition for ask in asks if ask.acquisition})
     return {"title": {"text": text(f"{words} ({', '.join(names)})" if names else words, 60)}}

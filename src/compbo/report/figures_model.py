@@ -8,14 +8,14 @@ from compbo.report.figures import Figure, best_marker
 from compbo.report.labels import name, number
 
 if TYPE_CHECKING:
-    from compbo.report.axes import Axis
+    from compbo.report.axes import ParameterAxis
     from compbo.report.data import Report
-    from compbo.report.slices import Pair, Slice, Surrogate
+    from compbo.report.slices import ModelSummary, Pair, Slice
 
 BARS = 20
 
 
-def importance(surrogate: Surrogate) -> Figure:
+def importance(surrogate: ModelSummary) -> Figure:
     """A bar for each of the most important parameters, the first on top."""
     shares = [(name(share["name"]), share["share"]) for share in surrogate["importance"][:BARS]]
     places = list(range(len(shares)))
@@ -46,7 +46,7 @@ def importance(surrogate: Surrogate) -> Figure:
     return {"data": [bar], "layout": layout}
 
 
-def slice_range(surrogate: Surrogate) -> list[float]:
+def slice_range(surrogate: ModelSummary) -> list[float]:
     """One range of values for all slices, so that they can be compared."""
     pairs = [
         (m, 2.0 * s) for piece in surrogate["slices"] for m, s in zip(piece["mean"], piece["deviation"], strict=True)
@@ -56,7 +56,7 @@ def slice_range(surrogate: Surrogate) -> list[float]:
     return [low - pad, high + pad]
 
 
-def slice_figure(report: Report, surrogate: Surrogate, piece: Slice) -> Figure:
+def slice_figure(report: Report, surrogate: ModelSummary, piece: Slice) -> Figure:
     """Mean and two standard deviations along one parameter, and the observations nearest to the best point."""
     band = [2.0 * s for s in piece["deviation"]]
     hover = [
@@ -100,7 +100,7 @@ def _band(piece: Slice, band: list[float]) -> list[Figure]:
     return [{**edge, "y": lower}, {**edge, "y": upper, "fill": "tonexty", "fillcolor": "$band"}]
 
 
-def pair_figures(report: Report, surrogate: Surrogate, pair: Pair) -> dict[str, Any]:
+def pair_figures(report: Report, surrogate: ModelSummary, pair: Pair) -> dict[str, Any]:
     """Two heat maps over the same two parameters: the mean, and twice the standard deviation."""
     hover = [
         [
@@ -121,7 +121,7 @@ def pair_figures(report: Report, surrogate: Surrogate, pair: Pair) -> dict[str, 
 
 
 def _heat(
-    report: Report, surrogate: Surrogate, pair: Pair, z: list[list[float]], hover: list[list[str]], colours: Figure
+    report: Report, surrogate: ModelSummary, pair: Pair, z: list[list[float]], hover: list[list[str]], colours: Figure
 ) -> Figure:
     x_name, y_name = pair["x"]["name"], pair["y"]["name"]
     smooth = "best" if not pair["x"]["points"] and not pair["y"]["points"] else False
@@ -145,7 +145,7 @@ def _heat(
     return {"data": [{**heat, **colours, "zsmooth": smooth, "colorbar": bar}, dots, star], "layout": layout}
 
 
-def axis_layout(axis: Axis) -> Figure:
+def axis_layout(axis: ParameterAxis) -> Figure:
     """The Plotly axis of a parameter."""
     layout: Figure = {"title": {"text": name(axis["name"])}, "type": axis["type"], "nticks": 6}
     if axis["ticks"]:
@@ -157,10 +157,10 @@ def axis_layout(axis: Axis) -> Figure:
     return layout
 
 
-def _observed(report: Report, surrogate: Surrogate, which: str) -> tuple[list[float], list[float | None]]:
+def _observed(report: Report, surrogate: ModelSummary, which: str) -> tuple[list[float], list[float | None]]:
     places = report["positions"][which]
-    near = surrogate["near"]
-    return [places[i] for i in near], [report["evaluations"][i]["value"] for i in near]
+    nearest = surrogate["nearest"]
+    return [places[i] for i in nearest], [report["evaluations"][i]["value"] for i in nearest]
 
 
 def _best_position(report: Report, which: str) -> float:

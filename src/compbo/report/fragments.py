@@ -49,7 +49,7 @@ def tiles(report: Report) -> str:
     """The figures at the top of the page."""
     best, asks = report["best"], report["asks"]
     failed = sum(row["value"] is None for row in report["evaluations"])
-    spent = sum(ask["fit_seconds"] + ask["start_seconds"] + ask["maximise_seconds"] for ask in asks)
+    spent = sum(ask.fit_seconds + ask.start_seconds + ask.maximise_seconds for ask in asks)
     found = f"evaluation {best['number']}" if best is not None else "no successful evaluation yet"
     pending = f", {report['pending']} pending" if report["pending"] else ""
     made = [
@@ -63,7 +63,7 @@ def tiles(report: Report) -> str:
         tile("Parameters", str(len(report["axes"])), _kinds(report)),
     ]
     if asks:
-        made.append(tile("Last ask", asks[-1]["verdict"], f"{counted(len(asks), 'ask')}, {number(spent, 3)} s in all"))
+        made.append(tile("Last ask", asks[-1].verdict, f"{counted(len(asks), 'ask')}, {number(spent, 3)} s in all"))
     return "".join(made)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 NAME_LENGTH = 28
@@ -37,5 +38,5 @@ def wrapped(words: object, width: int = 60, most: int = 400) -> str:
 
 
 def number(value: float | None, digits: int = 6) -> str:
-    """A number in few characters; a dash for none."""
-    return "–" if value is None else f"{value:.{digits}g}"
+    """A number in few characters; a dash for none, NaN and infinity."""
+    return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"

@@ -5,21 +5,21 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import compbo
-from compbo.files import check_target
+from compbo.inputs import check_target
 from compbo.report import figures, figures_asks, figures_model
 from compbo.report import fragments as piece
 from compbo.report.data import Report, collect
 from compbo.report.document import filled, resource, script_slots, write_document
 from compbo.report.tables import asks_table, evaluations_table
 from compbo.report.theme import PALETTES, TEMPLATE
+from compbo.versions import VERSION
 from compbo.words import counted
 
 if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from compbo.optimizer import Optimizer
+    from compbo.bo.optimizer import Optimizer
 
 
 def write_report(optimizer: Optimizer, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
@@ -108,12 +108,12 @@ def _ask_slots(report: Report, board: _Board) -> dict[str, str]:
         "chart_verdicts": board.place("verdicts", figures_asks.verdicts(asks), "Verdict of every ask", height=230),
         "chart_seconds": board.place("seconds", figures_asks.seconds(asks), "Seconds of every ask", height=260),
     }
-    if not any(ask["value"] is not None or ask["end"]["count"] for ask in asks):
+    if not any(figures_asks.value_range(ask.end_values) for ask in asks):
         none = piece.empty("The model has not proposed anything yet.")
         return {**slots, "chart_restarts": none, "chart_gains": none}
     values, gains = figures_asks.restarts(asks), figures_asks.gains(asks)
     slots["chart_restarts"] = board.place("restarts", values, "Acquisition values of the restarts", height=300)
-    slots["chart_gains"] = board.place("gains", gains, "Gain over the best raw batch", height=300)
+    slots["chart_gains"] = board.place("gains", gains, "Gain over the best start batch", height=300)
     return slots
 
 
@@ -156,7 +156,7 @@ def _words(report: Report) -> dict[str, str]:
         "space": piece.rows(report["space"]),
         "space_open": "open" if len(report["space"]) <= 12 else "",
         "space_count": piece.safe(counted(len(report["space"]), "parameter")),
-        "version": piece.safe(compbo.__version__),
+        "version": piece.safe(VERSION),
         "written": datetime.now(UTC).strftime("%Y-%m-%d at %H:%M UTC"),
     }
 

@@ -4,47 +4,39 @@ from __future__ import annotations
 
 import platform
 from dataclasses import fields, is_dataclass
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-import compbo
+from compbo.bo.design import design_size
+from compbo.bo.settings import as_maximizer
+from compbo.versions import installed_versions
 
 if TYPE_CHECKING:
-    from compbo.optimizer import Optimizer
+    from compbo.bo.settings import Settings
+    from compbo.space import Space
 
 PACKAGES = ("torch", "botorch", "gpytorch", "numpy", "scipy", "optuna")
 
 
-def versions() -> dict[str, str]:
-    """Version of everything that can change a number."""
-    found = {"python": platform.python_version(), "compbo": compbo.__version__}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    found["machine"] = f"{platform.system()} {platform.machine()}"
-    return found
+def software_and_machine() -> dict[str, str]:
+    """Version of everything that can change a number, and the kind of machine."""
+    return {**installed_versions(PACKAGES), "machine": f"{platform.system()} {platform.machine()}"}
 
 
-def settings_rows(optimizer: Optimizer) -> list[tuple[str, str]]:
+def settings_rows(space: Space, settings: Settings) -> list[tuple[str, str]]:
     """Every setting and its value as Python writes it."""
-    settings = optimizer.settings
-    rows = [(f.name, written(getattr(settings, f.name)).removeprefix("compbo.")) for f in fields(settings)]
+    rows = {name: value.removeprefix("compbo.") for name, value in _options(settings).items()}
     if settings.initial_points is None:
-        rows = [(name, f"None ({optimizer.initial_points})" if name == "initial_points" else v) for name, v in rows]
-    return rows
+        rows["initial_points"] = f"None ({design_size(space, settings)})"
+    return list(rows.items())
 
 
-def call(optimizer: Optimizer) -> str:
+def call_in_python(space: Space, settings: Settings, evaluations: int) -> str:
     """Python that runs the same optimisation from the start, given the objective.
 
     Every setting is spelled out: the defaults of another version may be others.
     """
-    settings = optimizer.settings
-    names = [f.name for f in fields(settings) if f.name != "direction"]
-    options = [f"    {name}={written(getattr(settings, name))}," for name in names]
-    parameters = [f"    {name!r}: {written(parameter)}," for name, parameter in optimizer.space.parameters.items()]
+    options = [f"    {name}={value}," for name, value in _options(settings).items() if name != "direction"]
+    parameters = [f"    {name!r}: {written(parameter)}," for name, parameter in space.parameters.items()]
     lines = [
         "import compbo",
         "",
@@ -55,11 +47,18 @@ def call(optimizer: Optimizer) -> str:
         f"result = compbo.{settings.direction}(",
         "    objective,  # your function: one dictionary of parameters -> a number",
         "    space,",
-        f"    evaluations={max(len(optimizer.evaluations), 1)},",
+        f"    evaluations={max(evaluations, 1)},",
         *options,
         ")",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _options(settings: Settings) -> dict[str, str]:
+    """The options of `Optimizer` as Python source; a maximizer by its name, beside its hyperparameters."""
+    values = {f.name: getattr(settings, f.name) for f in fields(settings)}
+    values["maximizer"] = as_maximizer(settings.maximizer).name
+    return {name: written(value) for name, value in values.items()}
 
 
 def written(value: Any) -> str:

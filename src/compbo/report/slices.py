@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import fields
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 import torch
 
-from compbo.optimizer import Optimizer
-from compbo.report.axes import Axis, axis_of, label, position, values_along
+from compbo.bo.history import sign_of
+from compbo.bo.model import model_of
+from compbo.report.axes import ParameterAxis, axis_of, label, position, values_along
 from compbo.space import Space
 from compbo.space.codecs import width
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor
 
+    from compbo.bo.history import Direction, History
+    from compbo.bo.settings import Settings
     from compbo.evaluation import Evaluation
     from compbo.space import Parameter, Scalar
     from compbo.surrogate.gp import GP
@@ -31,7 +34,7 @@ SLICES = 12
 SLICE_VALUES = 61
 PAIRED = 5  # parameters whose pairs are shown
 PAIR_VALUES = 25
-NEAR = 250  # observations drawn in a slice
+NEAREST = 250  # observations drawn in a slice
 
 
 class Share(TypedDict):
@@ -44,7 +47,7 @@ class Share(TypedDict):
 class Slice(TypedDict):
     """Mean and standard deviation along one parameter, in the units and the direction of the objective."""
 
-    axis: Axis
+    axis: ParameterAxis
     at: list[float]
     labels: list[str]
     mean: list[float]
@@ -54,8 +57,8 @@ class Slice(TypedDict):
 class Pair(TypedDict):
     """Mean and standard deviation over two parameters; rows follow y."""
 
-    x: Axis
-    y: Axis
+    x: ParameterAxis
+    y: ParameterAxis
     x_at: list[float]
     y_at: list[float]
     x_labels: list[str]
@@ -64,52 +67,67 @@ class Pair(TypedDict):
     deviation: list[list[float]]
 
 
-class Surrogate(TypedDict):
-    """Everything the report knows of the model."""
+class ModelSummary(TypedDict):
+    """Everything the report shows of the surrogate."""
 
     importance: list[Share]  # most important first
     slices: list[Slice]
     pairs: list[Pair]
-    near: list[int]  # evaluations nearest to the best point, in lengthscales
+    nearest: list[int]  # evaluations nearest to the best point, in lengthscales
     observations: int  # that the model was fitted to
     kernel: str
     noise: float  # standard deviation in the units of the objective
 
 
-def surrogate_of(optimizer: Optimizer, best: Evaluation | None) -> tuple[Surrogate | None, str]:
-    """The surrogate's view, or None and the reason why there is none."""
+def summarise_model(space: Space, settings: Settings, history: History) -> tuple[ModelSummary | None, str]:
+    """What the surrogate of a history says, or None and the reason why there is none."""
+    best = history.best(settings.direction)
     if best is None:
         return None, "There is no model yet: nothing has been evaluated successfully."
-    fitted = _thinned(optimizer)
+    fitted = _thinned(history, settings.direction)
     try:
-        model = fitted.model()
+        model = model_of(space, settings, fitted.observations(space, settings.direction))
     except (ValueError, ArithmeticError, RuntimeError) as error:  # torch.linalg raises RuntimeError
         logger.warning("report: the surrogate could not be fitted: %s", error)
         return None, f"The model could not be fitted: {error}"
-    return _look(optimizer, best, model, len(fitted.evaluations)), ""
+    columns = _columns(space.parameters)
+    inverse = 1.0 / model.hyperparameters.lengthscale
+    raw = np.array([float(inverse[column.columns].sum()) for column in columns])
+    shares = raw / raw.sum()
+    order = np.argsort(-shares, kind="stable").tolist()
+    sign = sign_of(settings.direction)
+    top = [columns[i] for i in order]
+    base = space.to_unit([best.params])
+    return ModelSummary(
+        importance=[Share(name=columns[i].axis["name"], share=float(shares[i])) for i in order],
+        slices=[_slice(base, model, column, sign) for column in top[:SLICES]],
+        pairs=[_pair(base, model, x, y, sign) for x, y in combinations(top[:PAIRED], 2)],
+        nearest=_nearest(space, history.evaluations, base, inverse),
+        observations=len(fitted.evaluations),
+        kernel=model.kernel.name,
+        noise=model.scale * model.hyperparameters.noise**0.5,
+    ), ""
 
 
-def _thinned(optimizer: Optimizer) -> Optimizer:
-    """The optimizer itself, or one with `LARGEST_FIT` of its evaluations: half the best, half spread over the rest."""
-    if len(optimizer.evaluations) <= LARGEST_FIT:
-        return optimizer
-    sign = 1.0 if optimizer.settings.direction == "maximize" else -1.0
-    quality = [-np.inf if e.value is None else sign * e.value for e in optimizer.evaluations]
+def _thinned(history: History, direction: Direction) -> History:
+    """The history itself, or `LARGEST_FIT` of its evaluations: half the best, half at even ranks of the rest."""
+    evaluations = history.evaluations
+    if len(evaluations) <= LARGEST_FIT:
+        return history
+    sign = sign_of(direction)
+    quality = [-np.inf if e.value is None else sign * e.value for e in evaluations]
     order = np.argsort(quality, kind="stable")[::-1]
     rest = order[LARGEST_FIT // 2 :]
     even = np.linspace(0, len(rest) - 1, LARGEST_FIT - LARGEST_FIT // 2).astype(int)
     keep = sorted([*order[: LARGEST_FIT // 2].tolist(), *rest[even].tolist()])
-    settings = {f.name: getattr(optimizer.settings, f.name) for f in fields(optimizer.settings)}
-    smaller = Optimizer(optimizer.space, **settings)
-    smaller.evaluations = [optimizer.evaluations[i] for i in keep]
-    return smaller
+    return replace(history, evaluations=tuple(evaluations[i] for i in keep))
 
 
 class _Column(NamedTuple):
     """A parameter, its columns of the unit cube and a grid of its values there."""
 
     parameter: Parameter
-    axis: Axis
+    axis: ParameterAxis
     columns: slice
 
     def grid(self, most: int) -> tuple[list[Scalar], Tensor]:
@@ -117,26 +135,6 @@ class _Column(NamedTuple):
         values = values_along(self.parameter, most)
         name = self.axis["name"]
         return values, Space({name: self.parameter}).to_unit([{name: value} for value in values])
-
-
-def _look(optimizer: Optimizer, best: Evaluation, model: GP, observations: int) -> Surrogate:
-    columns = _columns(optimizer.space.parameters)
-    inverse = 1.0 / model.hyperparameters.lengthscale
-    raw = np.array([float(inverse[column.columns].sum()) for column in columns])
-    shares = raw / raw.sum()
-    order = np.argsort(-shares, kind="stable").tolist()
-    sign = 1.0 if optimizer.settings.direction == "maximize" else -1.0
-    top = [columns[i] for i in order]
-    base = optimizer.space.to_unit([best.params])
-    return Surrogate(
-        importance=[Share(name=columns[i].axis["name"], share=float(shares[i])) for i in order],
-        slices=[_slice(base, model, column, sign) for column in top[:SLICES]],
-        pairs=[_pair(base, model, x, y, sign) for x, y in combinations(top[:PAIRED], 2)],
-        near=_near(optimizer, base, inverse),
-        observations=observations,
-        kernel=model.kernel.name,
-        noise=model.scale * model.hyperparameters.noise**0.5,
-    )
 
 
 def _columns(parameters: Mapping[str, Parameter]) -> list[_Column]:
@@ -184,11 +182,11 @@ def _pair(base: Tensor, model: GP, first: _Column, second: _Column, sign: float)
     )
 
 
-def _near(optimizer: Optimizer, base: Tensor, inverse: Tensor) -> list[int]:
+def _nearest(space: Space, evaluations: Sequence[Evaluation], base: Tensor, inverse: Tensor) -> list[int]:
     """Indices of the successful evaluations nearest to the best point, nearest first."""
-    done = [i for i, e in enumerate(optimizer.evaluations) if not e.failed]
-    offset = (optimizer.space.to_unit([optimizer.evaluations[i].params for i in done]) - base) * inverse
-    order = torch.argsort(offset.square().sum(-1), stable=True)[:NEAR]
+    done = [i for i, e in enumerate(evaluations) if not e.failed]
+    offset = (space.to_unit([evaluations[i].params for i in done]) - base) * inverse
+    order = torch.argsort(offset.square().sum(-1), stable=True)[:NEAREST]
     return [done[int(i)] for i in order]
 
 

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from compbo.history import COLUMNS
+from compbo.records import COLUMNS
 
 if TYPE_CHECKING:
-    from compbo.report.data import Ask, Report
+    from compbo.bo.telemetry import Telemetry
+    from compbo.report.data import Report
 
 Table = dict[str, Any]
 
+# Fields of `Telemetry`, with their titles and types.
 _ASK_COLUMNS = (
-    ("number", "ask", "int"),
     ("verdict", "verdict", "text"),
     ("reason", "reason", "long"),
     ("observations", "evaluations", "int"),
     ("pending", "pending", "int"),
     ("points", "points", "int"),
-    ("value", "value", "float"),
-    ("error", "Monte-Carlo error", "float"),
-    ("gain", "gain", "float"),
+    ("acquisition_value", "value", "float"),
+    ("acquisition_error", "Monte-Carlo error", "float"),
+    ("acquisition_gain", "gain", "float"),
     ("spread", "spread of restarts", "float"),
-    ("steps", "steps", "int"),
+    ("ascent_steps", "steps", "int"),
     ("jitter", "jitter", "float"),
     ("replaced", "repeats replaced", "int"),
     ("fit_seconds", "fit (s)", "float"),
@@ -59,13 +61,12 @@ def evaluations_table(report: Report) -> Table:
     return {"columns": columns, "rows": rows, "marks": marks}
 
 
-def asks_table(asks: list[Ask]) -> Table:
+def asks_table(asks: list[Telemetry]) -> Table:
     """Everything about the asks that is a word or a single number."""
-    plain: list[dict[str, Any]] = [dict(ask) for ask in asks]
     return {
-        "columns": [_column(title, kind) for _, title, kind in _ASK_COLUMNS],
-        "rows": [[_cell(ask[key]) for key, _, _ in _ASK_COLUMNS] for ask in plain],
-        "marks": [""] * len(plain),
+        "columns": [_column("ask", "int"), *(_column(title, kind) for _, title, kind in _ASK_COLUMNS)],
+        "rows": [[_cell(n), *(_cell(getattr(ask, key)) for key, _, _ in _ASK_COLUMNS)] for n, ask in enumerate(asks)],
+        "marks": [""] * len(asks),
     }
 
 
@@ -82,4 +83,6 @@ def _kind(values: list[Any]) -> str:
 
 
 def _cell(value: Any) -> str:
-    return "" if value is None else str(value)
+    """The value with all its digits; empty for none, NaN and infinity."""
+    missing = value is None or (isinstance(value, float) and not math.isfinite(value))
+    return "" if missing else str(value)

@@ -1,4 +1,4 @@
-"""Where evaluations run: in this process, in worker processes of our own, or in any `concurrent.futures.Executor`."""
+"""Where evaluations run: in this process, in worker processes, or in an executor that the caller has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from compbo.evaluation import Outcome, call, call_installed, describe, install, prepare_worker
+from compbo.evaluation import Outcome, describe, evaluate
+from compbo.run import worker_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,13 +22,17 @@ if TYPE_CHECKING:
 
 TOP_LEVEL = "define it at the top level of a module that can be imported, or pass executor=ThreadPoolExecutor(...)"
 
+# What pickle raises for an object that it cannot take apart, or put together again. `evaluate` catches every error of
+# the objective itself, so where one of these ends a call, the call did not reach a worker.
+NOT_SENT = (pickle.PickleError, AttributeError, ImportError, TypeError)
+
 
 class Evaluator(Protocol):
-    """Runs evaluations; keys are chosen by the caller."""
+    """What runs evaluations; each has a number that the caller chose."""
 
     @property
     def room(self) -> int:
-        """How many more evaluations may be submitted now."""
+        """How many more evaluations can be submitted now."""
         ...
 
     def submit(self, number: int, params: dict[str, Any]) -> None:
@@ -35,11 +40,11 @@ class Evaluator(Protocol):
         ...
 
     def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
-        """What has finished; with `block`, wait until something has."""
+        """Number and outcome of what has finished since the last call; with `block`, wait until something has."""
         ...
 
     def close(self) -> None:
-        """Stop; what still runs is abandoned."""
+        """Stop; the result of what still runs is not waited for."""
         ...
 
 
@@ -52,7 +57,7 @@ class InProcess:
 
     @property
     def room(self) -> int:
-        """One at a time, so that each is stored before the next begins."""
+        """One at a time: each is stored before the next begins."""
         return 1 - len(self._waiting)
 
     def submit(self, number: int, params: dict[str, Any]) -> None:
@@ -64,18 +69,18 @@ class InProcess:
         if not block:
             return []
         number, params = self._waiting.pop()
-        return [(number, call(self._objective, params, number))]
+        return [(number, evaluate(self._objective, params, number))]
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing is open."""
 
 
 class BrokenWorkersError(RuntimeError):
     """The executor died and cannot evaluate any more."""
 
 
-class Foreign:
-    """An executor that belongs to the caller: threads, processes, a Dask cluster."""
+class GivenExecutor:
+    """An executor that the caller made and will close: threads, processes, a Dask cluster."""
 
     def __init__(self, objective: Objective, executor: Executor) -> None:
         if isinstance(executor, ProcessPoolExecutor):
@@ -86,18 +91,20 @@ class Foreign:
 
     @property
     def room(self) -> int:
-        """The executor has a queue of its own."""
+        """No limit: the executor has a queue of its own."""
         return 1_000_000
 
     def submit(self, number: int, params: dict[str, Any]) -> None:
-        """Hand it to the executor."""
+        """Submit it to the executor."""
         try:
-            self._running[self._executor.submit(call, self._objective, params, number)] = number
+            self._running[self._executor.submit(evaluate, self._objective, params, number)] = number
+        except NOT_SENT as error:
+            raise _not_sent(self._objective, "the executor's workers", error) from error
         except RuntimeError as error:  # BrokenExecutor among them
             raise BrokenWorkersError(f"the executor takes no more work ({describe(error)})") from error
 
     def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
-        """Wait for the executor. An error that the objective did not raise is the executor's own."""
+        """Wait for the executor."""
         done, _ = wait(self._running, timeout=None if block else 0.0, return_when=FIRST_COMPLETED)
         return [(self._running.pop(future), self._outcome(future)) for future in sorted(done, key=self._running.get)]  # type: ignore[arg-type]
 
@@ -107,19 +114,19 @@ class Foreign:
         error = future.exception()
         if isinstance(error, BrokenExecutor):
             raise BrokenWorkersError(f"a worker of the executor died ({describe(error)})") from error
-        if isinstance(error, pickle.PicklingError) or (error is not None and "pickle" in str(error)):
-            raise ValueError(f"The objective cannot be sent to the executor's workers ({error}): {TOP_LEVEL}.")
+        if isinstance(error, NOT_SENT):
+            raise _not_sent(self._objective, "the executor's workers", error) from error
         return Outcome(None, describe(error)) if error is not None else future.result()
 
     def close(self) -> None:
-        """Cancel what has not begun; the executor stays open."""
+        """Cancel what has not begun. The executor stays open."""
         for future in self._running:
             future.cancel()
 
 
 @dataclass
 class _Slot:
-    """A pool of one process, so that a death or a time limit touches one evaluation and no other."""
+    """A pool of one process: a process that dies, or is killed at its time limit, costs one evaluation only."""
 
     pool: ProcessPoolExecutor
     pid: int
@@ -133,8 +140,11 @@ class _Slot:
             os.kill(self.pid, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
 
 
-class Workers:
-    """Worker processes of our own, started afresh (spawn); one that dies is replaced and its evaluation has failed."""
+class WorkerProcesses:
+    """Worker processes that belong to the run, started afresh (spawn).
+
+    One that dies is replaced, and its evaluation has failed.
+    """
 
     def __init__(self, objective: Objective, count: int, timeout: float | None = None) -> None:
         self._payload = pickled(objective)
@@ -146,8 +156,8 @@ class Workers:
 
     def _start(self, count: int) -> None:
         context = multiprocessing.get_context("spawn")
-        pools = [ProcessPoolExecutor(1, context, initializer=prepare_worker) for _ in range(count)]
-        for pool, future in [(pool, pool.submit(install, self._payload)) for pool in pools]:
+        pools = [ProcessPoolExecutor(1, context, initializer=worker_process.start) for _ in range(count)]
+        for pool, future in [(pool, pool.submit(worker_process.install, self._payload)) for pool in pools]:
             try:
                 pid, problem = future.result()
             except BrokenExecutor as error:
@@ -172,7 +182,7 @@ class Workers:
         slot = self._idle.pop()
         slot.number, slot.late = number, False
         slot.deadline = None if self._timeout is None else time.monotonic() + self._timeout
-        self._running[slot.pool.submit(call_installed, params)] = slot
+        self._running[slot.pool.submit(worker_process.evaluate_installed, params)] = slot
 
     def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
         """Wait for a result, a death or a deadline."""
@@ -203,7 +213,7 @@ class Workers:
         return slot.number, Outcome(None, f"the worker process died ({describe(error)})")
 
     def close(self) -> None:
-        """End the processes: idle ones by themselves, busy ones at once."""
+        """End the processes; busy ones are killed."""
         for slot in self._running.values():
             slot.kill()
         _shut([*self._idle, *self._running.values()])
@@ -216,11 +226,13 @@ def _shut(slots: Iterable[_Slot]) -> None:
 
 
 def pickled(objective: Objective) -> bytes:
-    """The objective for another process, or ValueError with the way out."""
+    """The objective as bytes for another process; ValueError, with what to do, if it cannot be pickled."""
     try:
         return pickle.dumps(objective)
-    except Exception as error:  # pickling runs foreign code, which may raise anything
-        name = getattr(objective, "__qualname__", repr(objective))
-        raise ValueError(
-            f"The objective {name} cannot be sent to worker processes ({describe(error)}): {TOP_LEVEL}."
-        ) from error
+    except Exception as error:  # pickling runs the user's code, which may raise anything
+        raise _not_sent(objective, "worker processes", error) from error
+
+
+def _not_sent(objective: Objective, receivers: str, error: BaseException) -> ValueError:
+    name = getattr(objective, "__qualname__", repr(objective))
+    return ValueError(f"The objective {name} cannot be sent to {receivers} ({describe(error)}): {TOP_LEVEL}.")

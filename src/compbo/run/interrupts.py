@@ -1,4 +1,4 @@
-"""Ctrl-C is never lost: Python drops a KeyboardInterrupt that happens to hit a destructor or a weak reference."""
+"""Remember Ctrl-C: Python drops a KeyboardInterrupt raised in a destructor or in the callback of a weak reference."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def remembered_interrupts() -> Iterator[threading.Event]:
-    """An event that is set when SIGINT or SIGTERM arrived, whatever became of the exception their handlers raise.
+    """An event that is set when SIGINT or SIGTERM arrives, even if the exception that its handler raises is dropped.
 
-    Signals that end the process, or are ignored, stay as they are; in a thread nothing is changed.
+    A signal that is ignored, or ends the process without a Python handler, stays as it is. Outside of the main thread
+    nothing is changed, and the event is never set.
     """
     seen = threading.Event()
     replaced: dict[int, Any] = {}

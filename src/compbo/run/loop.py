@@ -1,144 +1,26 @@
-"""The loop of a run: ask, store, evaluate, store, tell; and what is left of it in the end."""
+"""The loop of a run: ask, store, evaluate, store, tell."""
 
 from __future__ import annotations
 
-import logging
-import math
 import time
 from collections import deque
-from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from compbo.checks import whole_number
-from compbo.history import COMPLETE, FAIL, RUNNING, Record, last_failure, to_frame
-from compbo.run.executors import BrokenWorkersError, Foreign, InProcess, Workers
+from compbo.bo.optimizer import Optimizer
+from compbo.records import COMPLETE, FAIL, RUNNING, Record, last_failure
+from compbo.run.executors import BrokenWorkersError
+from compbo.run.result import Result, RunError, RunInterrupted, TooManyFailuresError
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    import os
     import threading
     from collections.abc import Callable
 
-    import pandas as pd
-
-    from compbo.evaluation import Evaluation, Objective, Outcome
-    from compbo.optimizer import Optimizer
-    from compbo.propose import Telemetry
+    from compbo.evaluation import Evaluation, Outcome
     from compbo.run.executors import Evaluator
-    from compbo.run.progress import Progress
+    from compbo.run.plan import RunPlan
+    from compbo.run.progress import RunProgress
     from compbo.storage import StoredRun
-
-log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, repr=False)
-class Result:
-    """What a run found."""
-
-    optimizer: Optimizer
-    records: tuple[Record, ...]
-
-    @property
-    def best(self) -> Record | None:
-        """The best evaluation, the first asked for among equals; None if all failed."""
-        sign = 1.0 if self.optimizer.settings.direction == "minimize" else -1.0
-        done = [record for record in self.records if record.value is not None]
-        return min(done, key=lambda record: sign * (record.value or 0.0), default=None)
-
-    @property
-    def best_params(self) -> dict[str, Any] | None:
-        """The parameters of the best evaluation; None if all failed."""
-        return None if self.best is None else self.best.params
-
-    @property
-    def best_value(self) -> float | None:
-        """The value of the best evaluation; None if all failed."""
-        return None if self.best is None else self.best.value
-
-    @property
-    def history(self) -> pd.DataFrame:
-        """One row per evaluation: number, state, value, the parameters, message."""
-        return to_frame(self.records, self.optimizer.space.names)
-
-    @property
-    def telemetry(self) -> list[Telemetry]:
-        """What every ask looked like, its verdict first of all."""
-        return self.optimizer.telemetry
-
-    def report(self, path: str | os.PathLike[str], title: str = "compbo run") -> None:
-        """Write the run as one HTML page."""
-        from compbo.report import write_report
-
-        write_report(self.optimizer, path, title=title)
-
-    def __repr__(self) -> str:
-        failed = sum(record.state == FAIL for record in self.records)
-        return (
-            f"Result(best_value={self.best_value!r}, best_params={self.best_params!r}, "
-            f"evaluations={len(self.records)}, failed={failed})"
-        )
-
-
-class RunError(RuntimeError):
-    """The run could not go on. What was evaluated is stored, and in `result`."""
-
-    def __init__(self, message: str, result: Result) -> None:
-        super().__init__(message)
-        self.result = result
-
-
-class TooManyFailuresError(RunError):
-    """More evaluations failed than `max_failures` allows."""
-
-
-class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C. What was evaluated is stored, and in `result`."""
-
-    def __init__(self, result: Result) -> None:
-        super().__init__("the run was interrupted")
-        self.result = result
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a run is carried out: what may differ when it is resumed."""
-
-    evaluations: int
-    executor: Executor | None = None
-    workers: int | None = None
-    asynchronous: bool = False
-    timeout: float | None = None
-    max_failures: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be carried out, before anything is evaluated."""
-        object.__setattr__(self, "evaluations", whole_number("evaluations", self.evaluations))
-        if self.workers is not None:
-            object.__setattr__(self, "workers", whole_number("workers", self.workers))
-        if self.max_failures is not None:
-            object.__setattr__(self, "max_failures", whole_number("max_failures", self.max_failures, 0))
-        if self.executor is not None and self.workers is not None:
-            raise ValueError("Pass executor or workers, not both: workers makes a process pool of its own.")
-        if self.executor is not None and not isinstance(self.executor, Executor):
-            raise ValueError(
-                f"executor must be a concurrent.futures.Executor, got {type(self.executor).__name__} "
-                "(of a Dask client, pass client.get_executor())."
-            )
-        if self.asynchronous and self.executor is None and self.workers is None:
-            raise ValueError("asynchronous needs workers or an executor to evaluate on.")
-        if self.timeout is not None and self.workers is None:
-            raise ValueError("timeout needs workers: only an evaluation in a process of its own can be stopped.")
-        if self.timeout is not None and not 0 < self.timeout < math.inf:
-            raise ValueError(f"timeout must be a positive number of seconds, got {self.timeout}.")
-
-    def evaluator(self, objective: Objective) -> Evaluator:
-        """Where evaluations run."""
-        if self.executor is not None:
-            return Foreign(objective, self.executor)
-        if self.workers is not None:
-            return Workers(objective, self.workers, self.timeout)
-        return InProcess(objective)
 
 
 class Run:
@@ -147,10 +29,10 @@ class Run:
     def __init__(
         self,
         optimizer: Optimizer,
-        plan: Plan,
+        plan: RunPlan,
         evaluator: Evaluator,
         store: StoredRun,
-        progress: Progress,
+        progress: RunProgress,
         callback: Callable[[Optimizer], None] | None,
         interrupted: threading.Event,
     ) -> None:
@@ -181,15 +63,14 @@ class Run:
             if self._interrupted.is_set():  # some libraries turn an interrupt into an error of their own
                 raise self._stopped() from error
             if isinstance(error, BrokenWorkersError):
-                raise RunError(f"The run stopped: {error}. What was evaluated is kept.", self.result) from error
+                raise RunError(
+                    "The run stopped: {reason}. What was evaluated is kept.", self.result, reason=error
+                ) from error
             raise
         finally:
             self.evaluator.close()
             self.progress.close()
             self.store.close()
-        if self.finished and self.result.best is None:
-            message = last_failure(self.records.values())
-            log.warning("Every evaluation failed, so there is no best value; the last one: %s", message)
         return self.result
 
     def _go_on(self) -> None:
@@ -205,10 +86,12 @@ class Run:
         return RunInterrupted(self.result)
 
     def _resume(self) -> None:
-        records = self.store.restore(self.optimizer)
-        self.records = {record.number: record for record in records}
-        self.waiting.extend(record.number for record in records if record.state == RUNNING)
-        self.progress.start(records, self._best_value())
+        stored = self.store.contents()
+        space, settings = self.optimizer.space, self.optimizer.settings
+        self.optimizer = Optimizer.resume(space, settings, stored.history, stored.telemetry)
+        self.records = {record.number: record for record in stored.records}
+        self.waiting.extend(record.number for record in stored.records if record.state == RUNNING)
+        self.progress.start(stored.records, self._best_value())
         self._check_failures()
 
     def _step(self) -> bool:
@@ -267,7 +150,9 @@ class Run:
         failed = sum(record.state == FAIL for record in self.records.values())
         if limit is not None and failed > limit:
             raise TooManyFailuresError(
-                f"{counted(failed, 'evaluation')} failed, more than max_failures={limit}; the last one: "
-                f"{last_failure(self.records.values())}",
+                "{failed} failed, more than {max_failures:{limit}}; the last one: {message}",
                 self.result,
+                failed=counted(failed, "evaluation"),
+                limit=limit,
+                message=last_failure(self.records.values()),
             )

@@ -1,4 +1,4 @@
-"""What a run shows while it goes on: log lines always, a progress bar where somebody watches."""
+"""What a run shows while it goes on: lines in the log always, a progress bar if stderr is a terminal."""
 
 from __future__ import annotations
 
@@ -9,29 +9,33 @@ from typing import TYPE_CHECKING, Any
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
+    from rich.progress import Progress
 
-    from compbo.history import Record
-    from compbo.propose import Telemetry
+    from compbo.bo.telemetry import Telemetry
+    from compbo.records import Record
 
 log = logging.getLogger("compbo")
 
 
-class Progress:
-    """The bar (evaluations, best value, time per ask, last verdict) and the log."""
+class RunProgress:
+    """The lines of the log, and the bar: evaluations, best value, time of the last ask and its verdict.
+
+    Args:
+        total: number of evaluations of the run.
+        show: whether there is a bar; None: only if stderr is a terminal.
+    """
 
     def __init__(self, total: int, *, show: bool | None = None) -> None:
-        """show: None means only if stderr is a terminal."""
         self._total = total
         self._failures = 0
         self._best: float | None = None
         self._ask = "…"
-        self._bar: RichProgress | None = None
+        self._bar: Progress | None = None
         self._task: Any = None
         self._show = sys.stderr.isatty() if show is None else show
 
     def start(self, records: list[Record], best: float | None) -> None:
-        """Begin, perhaps with evaluations of an earlier session."""
+        """Begin; records: what is stored already."""
         done = sum(record.state != "RUNNING" for record in records)
         self._failures = sum(record.state == "FAIL" for record in records)
         self._best = best
@@ -62,7 +66,7 @@ class Progress:
         self._refresh(1)
 
     def close(self) -> None:
-        """Leave the last state on the screen."""
+        """End the bar; its last state stays on the screen."""
         if self._bar is not None:
             self._bar.stop()
 
@@ -76,8 +80,8 @@ class Progress:
         return f"{best}  {self._ask}{failed}"
 
 
-def _bar() -> RichProgress:
-    """Made before the first evaluation: rich draws once from the global `random` when it is first imported."""
+def _bar() -> Progress:
+    """A bar of Rich, imported before the first evaluation: its first import draws from the global `random`."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -1,6 +1,6 @@
-"""How parameters of one kind become columns of the unit cube, all of them at once.
+"""How values of parameters become columns of the unit cube and back: encode, decode, round.
 
-A codec holds the parameters that share a rule. It encodes their values into its columns, decodes, and rounds.
+A codec does it for all parameters of a space that follow the same rule, at once.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     Point = Mapping[str, Any]
 
-# Up to so many levels, cells of equal size; the next level's cell must stay clear of rounding errors.
+# Largest number of levels for which the cube is cut into cells of equal size; with more, rounding errors would matter.
 _EVEN_CELLS = 2**20
 
 
 class Codec(Protocol):
-    """A block of the unit cube."""
+    """The parameters of one rule: their names, and their columns of the unit cube."""
 
     names: tuple[str, ...]
     columns: NDArray[np.intp]  # (w,) of the cube, parameter by parameter
@@ -104,8 +104,9 @@ class WarpedInts:
 class Levels:
     """Evenly spaced levels (linear integers, bools, ordinals): level k of n has coordinate k / (n - 1).
 
-    A uniform coordinate falls on every level equally often: the cube is cut into n cells of equal size. Beyond a
-    million levels it goes to the nearest one instead, where the half-sized cells at the ends do not matter.
+    [0, 1] is cut into n cells of equal size, so that a uniform coordinate falls on every level equally often. With more
+    than a million levels a coordinate goes to the nearest one instead: the first and the last level then have cells of
+    half the size, which no longer matters.
     """
 
     names: tuple[str, ...]
@@ -118,12 +119,12 @@ class Levels:
         return np.array([len(parameter.levels) - 1 for parameter in self.parameters], np.float64)
 
     @cached_property
-    def _spread(self) -> Array:
+    def _widening(self) -> Array:
         # floor(u n) = round(u (n - 1) + (u - 1/2)); a little less than 1 keeps levels inside their own cells
         return np.where(self._last < _EVEN_CELLS, 1.0 - 2.0**-20, 0.0)
 
     def _places(self, unit: Array) -> Array:
-        return np.clip(np.rint(unit * self._last + self._spread * (unit - 0.5)), 0.0, self._last)
+        return np.clip(np.rint(unit * self._last + self._widening * (unit - 0.5)), 0.0, self._last)
 
     def encode(self, points: Sequence[Point]) -> Array:
         """k / (n - 1)."""
@@ -168,7 +169,7 @@ class OneHot:
         return unit.reshape(*unit.shape[:-1], len(self.names), self._choices)
 
     def encode(self, points: Sequence[Point]) -> Array:
-        """1 for the choice, 0 elsewhere."""
+        """1 in the column of the choice, 0 in the others."""
         places = [
             [parameter.index(point[name]) for name, parameter in zip(self.names, self.parameters, strict=True)]
             for point in points
@@ -183,7 +184,7 @@ class OneHot:
         ]
 
     def round(self, unit: Array) -> Array:
-        """1 for the largest coordinate of each block, 0 elsewhere."""
+        """1 in the column with the largest coordinate of a parameter, 0 in its others."""
         winners: NDArray[np.intp] = self._blocks(unit).argmax(-1)
         return np.eye(self._choices).take(winners, axis=0).reshape(unit.shape)
 
@@ -196,7 +197,7 @@ def width(parameter: Parameter) -> int:
 
 
 def _rule(parameter: Parameter) -> tuple[type, object]:
-    """What parameters must share to share a codec."""
+    """The codec of a parameter, and what else its parameters must have in common."""
     if isinstance(parameter, Float):
         return Reals, parameter.scale
     if isinstance(parameter, Int) and parameter.scale != "linear":
@@ -207,7 +208,7 @@ def _rule(parameter: Parameter) -> tuple[type, object]:
 
 
 def codecs(parameters: Mapping[str, Parameter]) -> tuple[Codec, ...]:
-    """The codecs of a space: its columns in the order of its parameters, constants left out."""
+    """The codecs of a space; columns are in the order of the parameters, and constants have none."""
     groups: dict[tuple[type, object], list[tuple[str, int]]] = {}
     first = 0
     for name, parameter in parameters.items():

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 KINDS: dict[str, type[Parameter]] = {cls.kind: cls for cls in (Float, Int, Bool, Categorical, Ordinal, Constant)}
 
-# A step makes a list of values; a list longer than this is no longer a step.
+# A distribution with a step becomes a list of values; a longer list than this is refused.
 _MOST_STEPS = 100_000
 
 
 def from_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """One table per parameter, {"type": "float", "low": ...}; anything that is not a table is a constant."""
+    """Parameters from one table each, {"type": "float", "low": ...}; a plain value instead of a table is a constant."""
     if not isinstance(tables, Mapping):
         raise ValueError(f"A space must be a table of parameters, got {type(tables).__name__}.")
     return {
@@ -103,7 +103,7 @@ def on_its_step(value: Any, distribution: BaseDistribution) -> Any:
 
 
 def to_optuna(parameters: Mapping[str, Parameter]) -> dict[str, BaseDistribution]:
-    """Distributions that accept every valid point; logit and bilog, which Optuna lacks, are left linear."""
+    """Distributions that accept every valid point; logit and bilog, which Optuna does not have, become linear."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     def distribution(parameter: Parameter) -> BaseDistribution:
@@ -167,6 +167,6 @@ def _bayesmark_number(name: str, kind: str, given: Mapping[str, Any]) -> Paramet
 
 
 def _bayesmark_cast(kind: str, value: Any) -> Any:
-    """Bayesmark casts to the type it wants, so 10.0 is an integer there; 10.5 stays, for Int to refuse."""
+    """A number in the type that Bayesmark means: 10.0 is an integer there; 10.5 stays a float, which Int refuses."""
     number = float(value)
     return int(value) if kind == "int" and number.is_integer() else number

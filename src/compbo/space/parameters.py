@@ -1,6 +1,7 @@
-"""What a parameter is, and the kinds with listed values.
+"""What a parameter is, and the kinds whose values are listed: Bool, Categorical, Ordinal, Constant.
 
-Parameters are plain records: the `Space` that holds one checks it, and names it if it is wrong.
+A parameter is plain data and can be made with any arguments. The `Space` that it is put into checks it, because the
+space knows its name and can say it in the error.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ def plain(value: Any) -> Any:
 
 
 def _as_tuple(items: Any) -> Any:
-    """A tuple of plain scalars.
+    """A tuple of plain scalars; what is not a list stays as it is, for `check` to refuse.
 
-    Left for `check` to refuse: a string, rarely meant as a list of letters, and a set, in another order every time.
+    A string is refused too (it is rarely meant as a list of letters), and a set, whose order changes every time.
     """
     if isinstance(items, str | Set) or not hasattr(items, "__iter__"):
         return items
@@ -36,26 +37,26 @@ def _as_tuple(items: Any) -> Any:
 
 
 class Parameter(ABC):
-    """One named dimension of a search space. `kind` is its type in JSON and TOML."""
+    """What all parameters of a search space have in common. `kind` is the name of the type in JSON and TOML."""
 
     kind: ClassVar[str]
 
     @abstractmethod
     def check(self) -> None:
-        """Raise ValueError if the definition makes no sense."""
+        """Raise ValueError if there can be no such parameter: empty lists, bounds in the wrong order."""
 
     @abstractmethod
     def validate(self, value: Any) -> Scalar:
-        """The value as a plain Python scalar, or ValueError if it is not one of this parameter's."""
+        """The value as a plain Python scalar; ValueError if the parameter cannot take it."""
 
     @property
     @abstractmethod
     def levels(self) -> Sequence[Scalar] | None:
-        """All possible values in order, or None for a continuum."""
+        """All possible values in order; None if there are infinitely many."""
 
     @property
     def is_constant(self) -> bool:
-        """Whether there is only one possible value, so that no dimension is needed."""
+        """Whether there is only one possible value; then the parameter takes no dimension."""
         return self.levels is not None and len(self.levels) == 1
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,12 +67,17 @@ class Parameter(ABC):
 
 @dataclass(frozen=True)
 class Bool(Parameter):
-    """True or False, in one dimension."""
+    """True or False, in one dimension.
+
+    >>> import compbo
+    >>> compbo.Space({"bootstrap": compbo.Bool()}).size
+    2
+    """
 
     kind: ClassVar[str] = "bool"
 
     def check(self) -> None:
-        """Nothing can be wrong with it."""
+        """Nothing to check."""
 
     def validate(self, value: Any) -> bool:
         """The value as a bool, or ValueError."""
@@ -87,7 +93,7 @@ class Bool(Parameter):
 
 
 class _Listed(Parameter):
-    """What Categorical and Ordinal share: a list of scalars under the field `listed`."""
+    """What Categorical and Ordinal have in common: a list of scalars, in the field that `listed` names."""
 
     listed: ClassVar[str]
 
@@ -101,7 +107,7 @@ class _Listed(Parameter):
         return getattr(self, self.listed)  # type: ignore[no-any-return]
 
     def check(self) -> None:
-        """Raise ValueError for an empty list, repeated or unusable values."""
+        """Raise ValueError for an empty list, or for values that are repeated or cannot be stored."""
         if not isinstance(self.levels, tuple):
             raise ValueError(f"{self.listed} must be a list, got {self.levels!r}")
         if not self.levels:
@@ -118,7 +124,7 @@ class _Listed(Parameter):
         return self.levels[self.index(value)]
 
     def index(self, value: Any) -> int:
-        """The place of a value in the list, or ValueError; True is not taken for 1."""
+        """The place of a value in the list; ValueError if it is not there. True is not taken for 1."""
         value = plain(value)
         index = self._places.get(value) if isinstance(value, Scalar) else None
         if index is None or isinstance(value, bool) != isinstance(self.levels[index], bool):
@@ -132,7 +138,15 @@ class _Listed(Parameter):
 
 @dataclass(frozen=True)
 class Categorical(_Listed):
-    """One of several choices without an order (None, bools, numbers or strings), one dimension per choice."""
+    """One of several choices that have no order, in one dimension per choice.
+
+    Args:
+        choices: a list of None, bools, numbers or strings, each once.
+
+    >>> import compbo
+    >>> compbo.Space({"kernel": compbo.Categorical(["rbf", "poly", None])}).dim
+    3
+    """
 
     kind: ClassVar[str] = "categorical"
     listed: ClassVar[str] = "choices"
@@ -142,7 +156,15 @@ class Categorical(_Listed):
 
 @dataclass(frozen=True)
 class Ordinal(_Listed):
-    """One of several values in the order listed, evenly spaced in one dimension."""
+    """One of several values that have an order, evenly spaced in one dimension.
+
+    Args:
+        values: a list of numbers, strings, bools or None, each once, in their order.
+
+    >>> import compbo
+    >>> compbo.Space({"size": compbo.Ordinal([16, 64, 256])}).to_unit([{"size": 64}]).tolist()
+    [[0.5]]
+    """
 
     kind: ClassVar[str] = "ordinal"
     listed: ClassVar[str] = "values"
@@ -152,7 +174,16 @@ class Ordinal(_Listed):
 
 @dataclass(frozen=True)
 class Constant(Parameter):
-    """A value that is passed on with every point and takes no dimension."""
+    """A value that is part of every point and takes no dimension. A plain value in a `Space` means the same.
+
+    Args:
+        value: a number, a string, a bool or None.
+
+    >>> import compbo
+    >>> space = compbo.Space({"x": compbo.Float(0, 1), "epochs": compbo.Constant(10)})
+    >>> space.dim, space.validate({"x": 0.5})
+    (1, {'x': 0.5, 'epochs': 10})
+    """
 
     kind: ClassVar[str] = "constant"
 
@@ -177,7 +208,7 @@ class Constant(Parameter):
 
 
 def check_scalar(value: object) -> None:
-    """Raise ValueError for what JSON, TOML and Optuna cannot all hold."""
+    """Raise ValueError for a value that JSON, TOML or Optuna cannot store."""
     if not isinstance(value, Scalar):
         raise ValueError(f"{value!r} is a {type(value).__name__}, not None, a bool, a number or a string")
     if isinstance(value, float) and not math.isfinite(value):

@@ -14,13 +14,24 @@ from compbo.space.scales import SCALES, warp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Integers pass through doubles: with these bounds every level of a linear scale has a coordinate of its own.
+# Integers become doubles on their way: within these bounds every integer has a coordinate of its own.
 INT_LIMIT = 2**50
 
 
 @dataclass(frozen=True)
 class Float(Parameter):
-    """A real number in [low, high]; scale: linear, log, logit, or bilog (sign(x) log(1 + |x|))."""
+    """A real number from low to high, both included.
+
+    Args:
+        low: the smallest value.
+        high: the largest value. If it equals `low`, the parameter is a constant.
+        scale: on which the values are spread evenly: linear, log, logit, or bilog (sign(x) log(1 + |x|)).
+
+    >>> import compbo
+    >>> space = compbo.Space({"lr": compbo.Float(1e-5, 1e-1, scale="log")})
+    >>> space.to_unit([{"lr": 1e-3}]).tolist()
+    [[0.5]]
+    """
 
     kind: ClassVar[str] = "float"
 
@@ -34,7 +45,7 @@ class Float(Parameter):
         object.__setattr__(self, "high", _as_float(self.high))
 
     def check(self) -> None:
-        """Raise ValueError for bounds or a scale that make no sense."""
+        """Raise ValueError for bounds in the wrong order, or for which the scale is not defined."""
         for bound in ("low", "high"):
             value = getattr(self, bound)
             if not _is_number(value):
@@ -51,7 +62,7 @@ class Float(Parameter):
             raise ValueError(f"low {self.low!r} and high {self.high!r} are too close for a {self.scale} scale")
 
     def validate(self, value: Any) -> float:
-        """The value as a float, or ValueError."""
+        """The value as a float; ValueError if it is not a number between the bounds."""
         number = plain(value)
         if not _is_number(number):
             raise ValueError(f"{value!r} is not a number")
@@ -60,13 +71,23 @@ class Float(Parameter):
 
     @property
     def levels(self) -> Sequence[float] | None:
-        """None, or the one value."""
+        """None; of a constant, its one value."""
         return (self.low,) if self.low == self.high else None
 
 
 @dataclass(frozen=True)
 class Int(Parameter):
-    """A whole number from low to high, both included; scale: linear, log or bilog."""
+    """A whole number from low to high, both included.
+
+    Args:
+        low: the smallest value.
+        high: the largest value. If it equals `low`, the parameter is a constant.
+        scale: on which the values are spread evenly: linear, log or bilog (sign(x) log(1 + |x|)).
+
+    >>> import compbo
+    >>> compbo.Space({"depth": compbo.Int(1, 15)}).size
+    15
+    """
 
     kind: ClassVar[str] = "int"
 
@@ -80,7 +101,7 @@ class Int(Parameter):
         object.__setattr__(self, "high", plain(self.high))
 
     def check(self) -> None:
-        """Raise ValueError for bounds or a scale that make no sense."""
+        """Raise ValueError for bounds in the wrong order, or for which the scale is not defined."""
         for bound in ("low", "high"):
             value = getattr(self, bound)
             if not isinstance(value, int) or isinstance(value, bool):
@@ -98,7 +119,7 @@ class Int(Parameter):
             )
 
     def validate(self, value: Any) -> int:
-        """The value as an int, or ValueError; a float is not an integer, even if it is whole."""
+        """The value as an int; ValueError if it is not an integer between the bounds. A float is not, even 3.0."""
         number = plain(value)
         if not isinstance(number, int) or isinstance(number, bool):
             raise ValueError(f"{value!r} is not an integer")
@@ -116,7 +137,7 @@ def _is_number(value: object) -> bool:
 
 
 def _as_float(value: Any) -> Any:
-    """Numbers as floats (too large: infinite), so that Float(0, 1) and Float(0.0, 1.0) are one; the rest untouched."""
+    """A number as a float, infinite if it is too large: Float(0, 1) equals Float(0.0, 1.0). Anything else as it is."""
     value = plain(value)
     if not _is_number(value):
         return value

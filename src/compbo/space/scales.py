@@ -1,9 +1,9 @@
-"""Scales, and intervals mapped to [0, 1] by them, exactly there and back.
+"""Scales (linear, log, logit, bilog), and how they map an interval to [0, 1] and back without losing a digit.
 
-A unit coordinate is one double, so it resolves about 1e-16 of the (warped) range: values closer than that share a
-coordinate. `Intervals.short_values` therefore answers with the shortest decimal that has the coordinate asked for. That
-gives back every value with up to 12 significant digits (on a linear scale counted from the larger bound, on a bilog
-scale from 1 if the value is smaller), and every value it has itself returned.
+A unit coordinate is one double, so it resolves about 1e-16 of the (warped) range, and values closer than that have the
+same coordinate. `Intervals.short_values` chooses among them the shortest decimal. It gives back every value of up to 12
+significant digits (on a linear scale counted from the larger bound, on a bilog scale from 1 if the value is smaller),
+and every value that it has returned itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ATTEMPTS = 8
 
 
 class Scale(NamedTuple):
-    """A monotone map of the reals (or part of them) and its inverse."""
+    """An increasing function of the real numbers, or of a part of them, and its inverse."""
 
     warp: Callable[[Array], Array]
     unwarp: Callable[[Array], Array]
@@ -81,7 +81,7 @@ class Intervals:
 
     @classmethod
     def between(cls, low: object, high: object, scale: str) -> Intervals:
-        """The intervals with these ends, which the parameter has already checked."""
+        """The intervals with these ends; the parameters have checked them already."""
         start = warp(low, scale)
         return cls(scale, np.array(low, np.float64), np.array(high, np.float64), start, warp(high, scale) - start)
 
@@ -101,8 +101,8 @@ class Intervals:
     def short_values(self, unit: Array) -> Array:
         """Unit coordinates (n, m) -> the shortest decimals (n, m) that have these coordinates.
 
-        Most doubles in [0, 1] are no value's coordinate where values are coarser than coordinates, as in
-        [1000, 1001]; such a coordinate first moves to that of its value.
+        Where values are coarser than coordinates, as in [1000, 1001], most coordinates belong to no value: those first
+        move to the coordinate of the value next to them.
         """
         flat = self._select(np.broadcast_to(np.arange(self.low.size), unit.shape).ravel())
         target = np.clip(unit, 0.0, 1.0).ravel()
@@ -120,7 +120,7 @@ class Intervals:
         return Intervals(self.scale, self.low[index], self.high[index], self.start[index], self.width[index])
 
     def _shortest(self, unit: Array) -> tuple[Array, NDArray[np.intp]]:
-        """For 1-D arrays: the first candidate with this very coordinate, and where there was none."""
+        """For 1-D arrays: the first candidate that has exactly this coordinate, and the places where none has."""
         guess = self.values(unit)
         result = guess.copy()
         unmatched = np.arange(unit.size)
@@ -147,8 +147,8 @@ def _value_nearby(steps: int) -> Candidate:
     return lambda intervals, unit, _guess: intervals.values(unit + steps * np.spacing(unit))
 
 
-# What may stand for a coordinate, nicest first: the bounds, zero, few digits, the computed value, its neighbours
-# (the computed value can miss its coordinate by a rounding error).
+# Candidates for the value of a coordinate, the shortest first: the bounds, zero, few digits, then the computed value
+# and its neighbours (a rounding error can move the computed value to the next coordinate).
 _CANDIDATES: tuple[Candidate, ...] = (
     lambda intervals, _unit, _guess: intervals.low,
     lambda intervals, _unit, _guess: intervals.high,
@@ -160,7 +160,7 @@ _CANDIDATES: tuple[Candidate, ...] = (
 
 
 def round_digits(values: Array, digits: int) -> Array:
-    """The doubles nearest to the values rounded to so many (at most 15) significant decimal digits."""
+    """The values rounded to a number of significant decimal digits, at most 15, as the nearest doubles."""
     exponent = np.floor(np.log10(np.abs(np.where(values == 0.0, 1.0, values))))
     places = digits - 1 - exponent
     exact = np.abs(places) <= _EXACT_POWER

@@ -16,7 +16,7 @@ import torch
 
 from compbo.space import convert
 from compbo.space.codecs import codecs, width
-from compbo.space.parameters import Constant, Parameter, Scalar, plain
+from compbo.space.points import all_points, checked_parameter, checked_point, quoted
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
@@ -26,31 +26,45 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from torch import Generator, Tensor
 
-Point = dict[str, Any]
+    from compbo.space.parameters import Parameter, Scalar
+    from compbo.space.points import Point
 
 
 class Space:
-    """A search space: what may vary, and how its points lie in the unit cube.
+    """A search space: named parameters, and the way between their values and the unit cube.
 
-    Every parameter takes one dimension, a categorical one per choice, a constant none. A plain value among the
-    parameters is a constant: `Space({"lr": Float(1e-5, 0.1, scale="log"), "seed": 7})`.
+    A parameter takes one dimension, a Categorical one per choice, a constant none.
 
-    There and back is exact: `from_unit(to_unit([p])) == [p]` for every point the space makes itself and for every
-    float of up to 12 significant digits. A coordinate is one double, and values closer than about 1e-16 of the range
-    share one; `from_unit` answers with the shortest decimal that has the coordinate. (Near zero inside a linear or
-    bilog range, digits beyond that resolution are lost: Float(-1e6, 1e6) tells 1e-9 from 0, but not 1.01e-9 from 1e-9.)
+    The way there and back is exact: `from_unit(to_unit([p])) == [p]` for every point that the space makes itself, and
+    for floats of up to 12 significant digits. A coordinate is one double, and values closer than about 1e-16 of the
+    range have the same; `from_unit` returns the shortest decimal among them. (Near zero inside a linear or bilog range,
+    digits beyond that resolution are lost: Float(-1e6, 1e6) tells 1e-9 from 0, but not 1.01e-9 from 1e-9.)
+
+    Args:
+        parameters: a mapping of names to parameters (`Float`, `Int`, `Bool`, `Categorical`, `Ordinal`, `Constant`); a
+            plain value is a constant.
+
+    Raises:
+        ValueError: with the name of the parameter, if there can be no such space.
+
+    >>> from compbo import Categorical, Float, Int, Space
+    >>> space = Space({"lr": Float(1e-4, 1.0, scale="log"), "depth": Int(1, 5), "kind": Categorical("a b".split())})
+    >>> space.names, space.dim
+    (('lr', 'depth', 'kind'), 4)
+    >>> space.to_unit([{"lr": 0.01, "depth": 5, "kind": "b"}]).tolist()
+    [[0.5, 1.0, 0.0, 1.0]]
     """
 
     def __init__(self, parameters: Mapping[str, Parameter | Scalar]) -> None:
         if not isinstance(parameters, Mapping):
             raise ValueError(f"A space is made of a mapping of names to parameters, got {type(parameters).__name__}.")
-        checked = {name: _checked(name, parameter) for name, parameter in parameters.items()}
+        checked = {name: checked_parameter(name, parameter) for name, parameter in parameters.items()}
         if not checked:
             raise ValueError("The space is empty: give it at least one parameter.")
         self._parameters = MappingProxyType(checked)
         self._dim = sum(width(parameter) for parameter in checked.values())
         if self._dim == 0:
-            raise ValueError(f"There is nothing to optimise: {_quoted(checked)} can only take one value.")
+            raise ValueError(f"There is nothing to optimise: {quoted(checked)} can only take one value.")
         self._codecs = codecs(checked)
         self._rounding = [codec for codec in self._codecs if codec.discrete]
         self._rounded = torch.zeros(self._dim, dtype=torch.bool)  # which columns
@@ -79,23 +93,18 @@ class Space:
 
     @property
     def size(self) -> int | None:
-        """Number of different points, or None if some parameter is a continuum."""
+        """Number of different points; None if there are infinitely many."""
         counts = [None if p.levels is None else len(p.levels) for p in self._parameters.values()]
         return None if None in counts else math.prod(count for count in counts if count is not None)
 
     # Points
 
     def validate(self, point: Mapping[str, Any]) -> Point:
-        """The point in plain Python scalars, or ValueError saying which parameter is wrong and why.
+        """The point in plain Python scalars; ValueError if it is not a point of this space, with what is wrong.
 
         Constants may be left out; they are filled in.
         """
-        if not isinstance(point, Mapping):
-            raise ValueError(f"A point must be a mapping of names to values, got {type(point).__name__}.")
-        for name in point:
-            if name not in self._parameters:
-                raise ValueError(f'Unknown parameter "{name}": the space has {_quoted(self._parameters)}.')
-        return {name: _value(name, parameter, point) for name, parameter in self._parameters.items()}
+        return checked_point(self._parameters, point)
 
     def to_unit(self, points: Sequence[Mapping[str, Any]]) -> Tensor:
         """Points -> unit cube (n, d); every point is validated."""
@@ -122,7 +131,7 @@ class Space:
         ]
 
     def round_unit(self, x: Tensor) -> Tensor:
-        """Projection of x (..., d) on the valid points of the cube: levels and one-hots snap, floats stay."""
+        """The nearest valid points to x (..., d): coordinates of levels and choices are rounded, floats stay."""
         if x.shape[-1] != self._dim:
             raise ValueError(f"Expected unit points of shape (..., {self._dim}), got {tuple(x.shape)}.")
         if not self._rounding:
@@ -132,12 +141,12 @@ class Space:
         for codec in self._rounding:
             snapped[..., codec.columns] = codec.round(unit.take(codec.columns, axis=-1))
         rounded = torch.from_numpy(snapped).to(x.device)
-        return (
-            torch.where(self._rounded.to(x.device), rounded, x) if x.requires_grad else rounded
-        )  # floats keep their gradient
+        if x.requires_grad:  # floats keep their gradient
+            return torch.where(self._rounded.to(x.device), rounded, x)
+        return rounded
 
     def rounder(self) -> Callable[[Tensor], Tensor] | None:
-        """`round_unit`, or None if nothing is ever rounded; can be pickled."""
+        """`round_unit`, which can be pickled; None if no dimension is rounded."""
         return self.round_unit if self.is_discrete else None
 
     def sample_unit(self, shape_prefix: tuple[int, ...], generator: Generator) -> Tensor:
@@ -145,21 +154,23 @@ class Space:
         return torch.rand(*shape_prefix, self._dim, generator=generator, dtype=DTYPE)
 
     def sample(self, n: int, generator: Generator) -> list[Point]:
-        """n points, uniform in the unit cube.
+        """n points, uniform in the unit cube; everything random comes from the generator.
 
-        Choices and levels on a linear scale are equally likely; on another scale an integer k is as likely as
-        [k - 1/2, k + 1/2], cut at the bounds, is wide on that scale.
+        Choices, and levels on a linear scale, are equally likely. On another scale the probability of an integer k is
+        the width of [k - 1/2, k + 1/2] on that scale, cut at the bounds.
         """
         if n < 0:
             raise ValueError(f"The number of points to sample must not be negative, got {n}.")
         return self.from_unit(self.sample_unit((n,), generator))
 
     def grid(self) -> Iterator[Point]:
-        """All points of a finite space, one at a time, the last parameter moving fastest."""
-        for name, parameter in self._parameters.items():
-            if parameter.levels is None:
-                raise ValueError(f'Parameter "{name}" is a continuum: only a finite space has a grid.')
-        return _product({name: parameter.levels or () for name, parameter in self._parameters.items()})
+        """All points of a finite space, one at a time, the last parameter moving fastest.
+
+        >>> from compbo import Bool, Int, Space
+        >>> [list(point.values()) for point in Space({"n": Int(1, 2), "flag": Bool()}).grid()]
+        [[1, False], [1, True], [2, False], [2, True]]
+        """
+        return all_points(self._parameters)
 
     # Other notations
 
@@ -227,10 +238,10 @@ class Space:
         """A space from Bayesmark's api_config."""
         return cls(convert.from_api_config(api_config))
 
-    # Identity: what the JSON says, so that 1, 1.0 and True differ
+    # Two spaces are equal if their JSON is: 1, 1.0 and True differ
 
     def digest(self) -> str:
-        """A hash that is the same on every machine, for this definition in this order."""
+        """A hash of the parameters in their order, the same on every machine."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -244,46 +255,3 @@ class Space:
 
     def __reduce__(self) -> tuple[type[Space], tuple[dict[str, Parameter]]]:
         return Space, (dict(self._parameters),)
-
-
-def _checked(name: object, parameter: object) -> Parameter:
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"The name of a parameter must be a string that is not empty, got {name!r}.")
-    if not isinstance(parameter, Parameter):
-        value = plain(parameter)
-        if not isinstance(value, Scalar):
-            raise ValueError(
-                f'Parameter "{name}": {parameter!r} is neither a parameter (Float, Int, Bool, Categorical, Ordinal) '
-                f"nor a constant."
-            )
-        parameter = Constant(value)
-    try:
-        parameter.check()
-    except ValueError as error:
-        raise ValueError(f'Parameter "{name}": {error}.') from error
-    return parameter
-
-
-def _value(name: str, parameter: Parameter, point: Mapping[str, Any]) -> Scalar:
-    if name not in point:
-        if parameter.is_constant and parameter.levels:
-            return parameter.levels[0]
-        raise ValueError(f'Parameter "{name}" is missing.')
-    try:
-        return parameter.validate(point[name])
-    except ValueError as error:
-        raise ValueError(f'Parameter "{name}": {error}.') from error
-
-
-def _quoted(names: Mapping[str, object]) -> str:
-    return ", ".join(f'"{name}"' for name in names)
-
-
-def _product(levels: dict[str, Sequence[Scalar]]) -> Iterator[Point]:
-    """Like itertools.product, which would first copy a range of 10^15 integers."""
-    for number in range(math.prod(len(values) for values in levels.values())):
-        rest, places = number, []
-        for values in reversed(levels.values()):
-            rest, place = divmod(rest, len(values))
-            places.append(place)
-        yield {name: values[place] for (name, values), place in zip(levels.items(), reversed(places), strict=True)}

@@ -10,6 +10,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compbo.errors import OptionError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 JOURNALS = (".log", ".journal", ".jsonl")  # suffixes of a new file that is to be a journal, not SQLite
 OPTUNA_TABLES = {"studies", "trials", "version_info"}  # some that every Optuna database has
-SQLITE = b"SQLite format 3"  # how such a file begins
+SQLITE = b"SQLite format 3"  # how an SQLite file begins
 
 log = logging.getLogger(__name__)
 
@@ -42,10 +44,14 @@ def connect(storage: str | os.PathLike[str] | BaseStorage | None, *, existing: b
     if storage is None or isinstance(storage, BaseStorage):
         return get_storage(storage)
     if not isinstance(storage, (str, os.PathLike)):
-        raise ValueError(f"storage must be a URL, a file name or an Optuna storage, got {type(storage).__name__}.")
+        raise OptionError(
+            "storage",
+            "{option} must be a URL, a file name or an Optuna storage, got {kind}.",
+            kind=type(storage).__name__,
+        )
     text = str(storage)
     if not text:
-        raise ValueError("The storage is empty: name a file or a URL, for instance sqlite:///run.db.")
+        raise OptionError("storage", "{option} is empty: name a file or a URL, for instance sqlite:///run.db.")
     path = _sqlite_file(text) if "://" in text else Path(text)
     if path is not None:
         _check_file(text, path, existing)

@@ -15,6 +15,8 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compbo.errors import InUseError
+
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
@@ -23,10 +25,6 @@ BEAT_SECONDS = 15.0
 STALE_SECONDS = 60.0
 
 log = logging.getLogger(__name__)
-
-
-class InUseError(RuntimeError):
-    """Another process works on this run."""
 
 
 class Lease:
@@ -44,8 +42,11 @@ class Lease:
         holder = self._holder()
         if holder and _lives(holder):
             raise InUseError(
-                f"This run is in use by process {holder['pid']} on {holder['host']}. Wait until it ends, or give this "
-                f"run another study name. (If that process is dead, try again in {STALE_SECONDS:.0f} seconds.)"
+                "This run is in use by process {pid} on {host}. Wait until it ends, or give this run another "
+                "{study_name}. (If that process is dead, try again in {seconds:.0f} seconds.)",
+                pid=holder["pid"],
+                host=holder["host"],
+                seconds=STALE_SECONDS,
             )
         self._beat()
         self._thread = threading.Thread(target=self._keep_beating, name="compbo lease", daemon=True)
@@ -56,11 +57,13 @@ class Lease:
         holder = self._holder()
         if holder.get("token") != self._token:
             raise InUseError(
-                f"Process {holder.get('pid')} on {holder.get('host')} took over this run; this one stops here."
+                "Process {pid} on {host} took over this run; this one stops here.",
+                pid=holder.get("pid"),
+                host=holder.get("host"),
             )
 
     def release(self) -> None:
-        """Leave the run to whoever comes next."""
+        """Leave the run to the next process."""
         if self._thread is None:
             return
         self._released.set()

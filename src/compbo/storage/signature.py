@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from compbo.errors import OptionError
 from compbo.storage.connect import quiet_optuna
+from compbo.versions import VERSION as COMPBO_VERSION
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
-    from compbo.settings import Settings
+    from compbo.bo.settings import Settings
     from compbo.space import Space
 
 SPACE, SETTINGS, THREADS, VERSION = "compbo:space", "compbo:settings", "compbo:threads", "compbo:version"
-PIECE = 2000  # characters; some databases end at 2048
+LONGEST_TEXT = 2000  # characters of an attribute; some databases cut off at 2048
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +27,8 @@ log = logging.getLogger(__name__)
 def pack(key: str, data: Any) -> dict[str, str]:
     """Data as JSON text in pieces: attributes key:0, key:1, ..."""
     text = json.dumps(data, separators=(",", ":"))
-    return {f"{key}:{i}": text[i * PIECE : (i + 1) * PIECE] for i in range(-(-len(text) // PIECE))}
+    starts = range(0, len(text), LONGEST_TEXT)
+    return {f"{key}:{i}": text[start : start + LONGEST_TEXT] for i, start in enumerate(starts)}
 
 
 def unpack(key: str, attributes: dict[str, Any]) -> Any:
@@ -51,9 +54,12 @@ def find_or_create(storage: BaseStorage, name: str, direction: str) -> int:
                 study_id = storage.get_study_id_from_name(name)
     stored = [d.name.lower() for d in storage.get_study_directions(study_id)]
     if stored != [direction]:
-        raise ValueError(
-            f'Study "{name}" is there with direction {" and ".join(stored)}, this run would {direction}: '
-            "choose another study name."
+        raise OptionError(
+            "study_name",
+            'Study "{name}" is there with direction {stored}, this run would {direction}: choose another {option}.',
+            name=name,
+            stored=" and ".join(stored),
+            direction=direction,
         )
     return study_id
 
@@ -64,7 +70,9 @@ def check(storage: BaseStorage, study_id: int, name: str, space: Space, settings
     if VERSION in attributes:
         _check_same(name, attributes, space, settings)
     elif storage.get_n_trials(study_id) > 0:
-        raise ValueError(f'Study "{name}" was not written by compbo: choose another study name for this run.')
+        raise OptionError(
+            "study_name", 'Study "{name}" was not written by compbo: choose another {option} for this run.', name=name
+        )
 
 
 def sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings: Settings) -> None:
@@ -79,39 +87,64 @@ def sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings:
                 *(attributes.get(THREADS), torch.get_num_threads()),
             )
         return
-    from compbo import __version__
-
     packed: dict[str, Any] = {**pack(SPACE, space.to_dict()), **pack(SETTINGS, settings.to_dict())}
-    packed |= {THREADS: torch.get_num_threads(), VERSION: __version__}
+    packed |= {THREADS: torch.get_num_threads(), VERSION: COMPBO_VERSION}
     for key, value in packed.items():  # the version last: it says that the rest is there
         storage.set_study_system_attr(study_id, key, value)
 
 
+class Difference(NamedTuple):
+    """Something that a stored run and this one do not share: where (`seed`, `budget.steps`), and the two values."""
+
+    path: str
+    stored: Any
+    given: Any
+
+    @property
+    def both(self) -> str:
+        """The two values, in words."""
+        return f"(stored {self.stored!r}, given {self.given!r})"
+
+
 def _check_same(name: str, attributes: dict[str, Any], space: Space, settings: Settings) -> None:
-    """ValueError that names what a run and the stored one do not share."""
-    stored, given = unpack(SETTINGS, attributes), json.loads(json.dumps(settings.to_dict()))
-    found = _differences(stored, given)
-    stored_space, given_space = unpack(SPACE, attributes), json.loads(json.dumps(space.to_dict()))
-    if list(stored_space) != list(given_space):
-        found.append(f"the parameters (stored {', '.join(stored_space)}; given {', '.join(given_space)})")
-    else:
-        found += _differences(stored_space, given_space)
-    if found:
-        raise ValueError(
-            f'Study "{name}" was begun differently: {"; ".join(found)}. Give the same to resume it, '
-            "or choose another study name to begin anew."
+    """OptionError that names what a run and the stored one do not share."""
+    fields, values = [], {}
+    found = _differences(unpack(SETTINGS, attributes), json.loads(json.dumps(settings.to_dict())))
+    for number, difference in enumerate(found):
+        option, dot, rest = difference.path.partition(".")
+        fields.append(f"{{{option}}}{{rest{number}}}")
+        values[f"rest{number}"] = f"{dot}{rest} {difference.both}"
+    parameters = _differing_parameters(unpack(SPACE, attributes), json.loads(json.dumps(space.to_dict())))
+    if parameters:
+        fields.append("{parameters}")
+        values["parameters"] = parameters
+    if fields:
+        raise OptionError(
+            "study_name",
+            'Study "{name}" was begun differently: '
+            + "; ".join(fields)
+            + ". Give the same to resume it, or choose another {option} to begin anew.",
+            name=name,
+            **values,
         )
 
 
-def _differences(stored: dict[str, Any], given: dict[str, Any], prefix: str = "") -> list[str]:
-    found: list[str] = []
+def _differing_parameters(stored: dict[str, Any], given: dict[str, Any]) -> str:
+    if list(stored) != list(given):
+        return f"the parameters (stored {', '.join(stored)}; given {', '.join(given)})"
+    return "; ".join(f"{difference.path} {difference.both}" for difference in _differences(stored, given))
+
+
+def _differences(stored: dict[str, Any], given: dict[str, Any], prefix: str = "") -> list[Difference]:
+    found: list[Difference] = []
     for key in dict.fromkeys([*stored, *given]):
         old, new = stored.get(key), given.get(key)
         if isinstance(old, dict) and isinstance(new, dict):
             kind = next((word for word in ("name", "type") if old.get(word) != new.get(word)), None)
             if kind is not None:  # of another kind: its numbers are others anyway
-                old, new = {kind: old.get(kind)}, {kind: new.get(kind)}
-            found += _differences(old, new, f"{prefix}{key}.")
+                found.append(Difference(f"{prefix}{key}", old.get(kind), new.get(kind)))
+            else:
+                found += _differences(old, new, f"{prefix}{key}.")
         elif old != new:
-            found.append(f"{prefix}{key} (stored {old!r}, given {new!r})")
+            found.append(Difference(f"{prefix}{key}", old, new))
     return found

@@ -7,18 +7,20 @@ or not at all, wherever the program was killed. Long texts are cut into pieces t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from compbo.bo.history import History
+from compbo.bo.optimizer import Optimizer
+from compbo.bo.settings import Settings
+from compbo.bo.telemetry import Telemetry
+from compbo.errors import OptionError
 from compbo.evaluation import Evaluation
-from compbo.history import COMPLETE, FAIL, RUNNING, Record
-from compbo.optimizer import Optimizer
-from compbo.propose import Telemetry
-from compbo.settings import Settings
+from compbo.records import COMPLETE, FAIL, RUNNING, Record
 from compbo.space import Space
 from compbo.space.convert import on_its_step
 from compbo.storage.connect import connect, quiet_optuna
 from compbo.storage.lease import Lease
-from compbo.storage.signature import PIECE, SETTINGS, SPACE, VERSION, check, find_or_create, pack, sign, unpack
+from compbo.storage.signature import LONGEST_TEXT, SETTINGS, SPACE, VERSION, check, find_or_create, pack, sign, unpack
 
 if TYPE_CHECKING:
     import os
@@ -33,12 +35,21 @@ ASK = "compbo:ask"
 MESSAGE, VERDICT = "message", "verdict"  # user attributes: the dashboard shows them
 
 
+class Contents(NamedTuple):
+    """What a stored run holds: its records in the order of asking, the same as a history, the telemetry of its asks."""
+
+    records: list[Record]
+    history: History
+    telemetry: list[Telemetry]
+
+
 class StoredRun:
     """The study of one run, open for writing."""
 
     def __init__(self, storage: BaseStorage, study_id: int, space: Space) -> None:
         self._storage = storage
         self._study_id = study_id
+        self._space = space
         self._distributions = space.to_optuna()
         self._trial_ids: dict[int, int] = {}
         self.lease = Lease(storage, study_id)
@@ -61,17 +72,11 @@ class StoredRun:
             raise
         return run
 
-    def records(self) -> list[Record]:
-        """All evaluations in the order of asking."""
+    def contents(self) -> Contents:
+        """Everything that is stored."""
         trials = self._storage.get_all_trials(self._study_id, deepcopy=False)
         self._trial_ids = {trial.number: trial._trial_id for trial in trials}
-        return _records(trials)
-
-    def restore(self, optimizer: Optimizer) -> list[Record]:
-        """Give a fresh optimizer what is stored; the records."""
-        records = self.records()
-        _restore(optimizer, records, self._storage.get_all_trials(self._study_id, deepcopy=False))
-        return records
+        return _contents(self._space, trials)
 
     def add(self, points: Sequence[dict[str, Any]], telemetry: Telemetry) -> list[int]:
         """Store one ask; the numbers of its evaluations."""
@@ -95,7 +100,7 @@ class StoredRun:
         self.lease.check()
         trial_id = self._trial_ids[number]
         if outcome.value is None:
-            self._storage.set_trial_user_attr(trial_id, MESSAGE, outcome.message[:PIECE])
+            self._storage.set_trial_user_attr(trial_id, MESSAGE, outcome.message[:LONGEST_TEXT])
             self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
         else:
             self._storage.set_trial_state_values(trial_id, TrialState.COMPLETE, [outcome.value])
@@ -134,12 +139,13 @@ def load_optimizer(source: str | os.PathLike[str] | BaseStorage, study_name: str
     trials = storage.get_all_trials(study_id, deepcopy=False)
     attributes = storage.get_study_system_attrs(study_id)
     if VERSION in attributes:
-        optimizer = Optimizer(Space.from_dict(unpack(SPACE, attributes)))
-        optimizer.settings = Settings.from_dict(unpack(SETTINGS, attributes))
+        space = Space.from_dict(unpack(SPACE, attributes))
+        settings = Settings.from_dict(unpack(SETTINGS, attributes))
     else:
-        optimizer = Optimizer(_shared_space(trials), direction=storage.get_study_directions(study_id)[0].name.lower())
-    _restore(optimizer, _records(trials), trials)
-    return optimizer
+        space = _shared_space(trials)
+        settings = Settings(direction=storage.get_study_directions(study_id)[0].name.lower())  # type: ignore[arg-type]
+    contents = _contents(space, trials)
+    return Optimizer.resume(space, settings, contents.history, contents.telemetry)
 
 
 def load_records(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> list[Record]:
@@ -163,9 +169,20 @@ def _open_study(source: str | os.PathLike[str] | BaseStorage, study_name: str | 
         raise ValueError(f"{source}: there is no run in this storage.")
     listed = ", ".join(f'"{name}"' for name in studies)
     if study_name is None and len(studies) > 1:
-        raise ValueError(f"{source} holds several runs ({listed}): choose one by its study name.")
+        raise OptionError(
+            "study_name",
+            "{source} holds several runs ({listed}): choose one with {option}.",
+            source=source,
+            listed=listed,
+        )
     if study_name is not None and study_name not in studies:
-        raise ValueError(f'{source} has no run called "{study_name}"; it has {listed}.')
+        raise OptionError(
+            "study_name",
+            '{source} has no run called "{name}"; it has {listed}.',
+            source=source,
+            name=study_name,
+            listed=listed,
+        )
     study = studies[study_name] if study_name is not None else next(iter(studies.values()))
     if len(study.directions) != 1:
         raise ValueError(f'Study "{study.study_name}" has {len(study.directions)} objectives; compbo reads one.')
@@ -188,16 +205,17 @@ def _records(trials: Sequence[FrozenTrial]) -> list[Record]:
     return records
 
 
-def _restore(optimizer: Optimizer, records: Sequence[Record], trials: Sequence[FrozenTrial]) -> None:
-    names = optimizer.space.names
-    points = [optimizer.space.validate({k: v for k, v in r.params.items() if k in names}) for r in records]
-    for record, point in zip(records, points, strict=True):
-        if record.state == RUNNING:
-            optimizer.pending.append(point)
-        else:
-            optimizer.evaluations.append(Evaluation(point, record.value, record.message))
+def _contents(space: Space, trials: Sequence[FrozenTrial]) -> Contents:
+    """Records, history and telemetry; of parameters outside the space nothing enters the history."""
+    records = _records(trials)
+    points = [space.validate({k: v for k, v in r.params.items() if k in space.parameters}) for r in records]
+    known = list(zip(records, points, strict=True))
+    history = History(
+        tuple(Evaluation(point, r.value, r.message) for r, point in known if r.state != RUNNING),
+        tuple(point for r, point in known if r.state == RUNNING),
+    )
     asks = [unpack(ASK, trial.system_attrs) for trial in trials]
-    optimizer.telemetry = [Telemetry.from_dict(ask["telemetry"]) for ask in asks if ask is not None]
+    return Contents(records, history, [Telemetry.from_dict(ask["telemetry"]) for ask in asks if ask is not None])
 
 
 def _shared_space(trials: Sequence[FrozenTrial]) -> Space:

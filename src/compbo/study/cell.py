@@ -1,7 +1,7 @@
 """A cell of the study: one run of one method on one task, as frozen data with a stable hash.
 
-Everything that determines the numbers is in the cell, with every default written out, so that the hash changes when a
-default does. What does not determine them (threads, limits, machine) is recorded with the result instead.
+Everything that determines the numbers is in the cell, and every default is written out: when a default changes, so does
+the hash. Threads, limits and the machine are not part of a cell; they are recorded with its result.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from compbo.acquisition.integrands import acquisition_from_dict, acquisition_to_dict, get_acquisition
+from compbo.inputs import whole_number
 from compbo.maximizers import get_entry
 
 if TYPE_CHECKING:
@@ -20,52 +21,52 @@ if TYPE_CHECKING:
 
     from compbo.acquisition.integrands import Acquisition
 
-FORMAT = 1  # of the cell; to be raised when the same cell would mean another computation
+FORMAT = 1  # of the definition; to be raised when the same cell would mean another computation
 HASH_LENGTH = 32  # hexadecimal digits
 LARGEST = 2**63 - 1  # what a column of whole numbers holds
 
 Scalar = float | int | bool | str
-Options = tuple[tuple[str, Scalar], ...]  # sorted pairs: a mapping that can be hashed
+Pairs = tuple[tuple[str, Scalar], ...]  # sorted: a mapping that can be hashed
 
 
 class OtherVersionError(ValueError):
-    """Something whole of a version of compbo that this one cannot read: not to be taken for damaged."""
+    """Another version of compbo wrote this, and this one cannot read it: the data are not damaged."""
 
 
-def options(mapping: Mapping[str, Any]) -> Options:
+def sorted_pairs(mapping: Mapping[str, Any]) -> Pairs:
     """A mapping as sorted pairs."""
     return tuple(sorted(mapping.items()))
 
 
-def check_whole(what: str, value: object, least: int) -> None:
-    """ValueError unless the value is a whole number that is large enough, and can be stored."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{what} must be a whole number >= {least}, got {value!r}.")
-    if value > LARGEST:
-        raise ValueError(f"{what} must be a whole number below 2^63, got {value}.")
+def storable_whole(name: str, value: object, least: int) -> int:
+    """The value as a Python integer; ValueError if it is not a whole number from `least` on, or too large to store."""
+    number = whole_number(name, value, least)
+    if number > LARGEST:
+        raise ValueError(f"{name} must be a whole number below 2^63, got {number}.")
+    return number
 
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """What suggests the points: a kind of `methods.KINDS` and its settings.
+    """What suggests the points.
 
-    Of the kind `maximizer`: a catalogue entry with all its hyperparameters and an acquisition function with all its
-    parameters; other kinds have neither.
+    kind: a key of `methods.registry.KINDS`. The kind `maximizer` has an acquisition function with all its parameters,
+    and an entry of the catalogue with all its hyperparameters; the other kinds have neither.
     """
 
     kind: str
     acquisition: str = ""
-    acquisition_options: Options = ()
+    acquisition_options: Pairs = ()
     maximizer: str = ""
-    hyperparameters: Options = ()
+    hyperparameters: Pairs = ()
 
     @property
     def optimiser(self) -> str:
-        """The name on the optimiser axis: that of the maximizer, or of the kind."""
+        """The name on the axis of optimisers: that of the maximizer, or of the kind."""
         return self.maximizer or self.kind
 
     def make_acquisition(self) -> Acquisition:
-        """The acquisition function."""
+        """The acquisition function with its parameters."""
         return acquisition_from_dict({"name": self.acquisition, **dict(self.acquisition_options)})
 
 
@@ -75,25 +76,35 @@ def _method_to_dict(method: MethodSpec) -> dict[str, Any]:
 
 
 def maximizer_method(maximizer: str, acquisition: str, hyperparameters: Mapping[str, Any] | None = None) -> MethodSpec:
-    """A catalogue entry with an acquisition function; the defaults of both are written out."""
+    """The method that maximises an acquisition function by an entry of the catalogue.
+
+    Args:
+        maximizer: name of the entry.
+        acquisition: name of the acquisition function; its parameters are the defaults.
+        hyperparameters: of the entry; those that are not named have their defaults.
+    """
     settings = acquisition_to_dict(get_acquisition(acquisition))
     name = str(settings.pop("name"))
-    numbers = get_entry(maximizer).settings(**(hyperparameters or {}))
-    return MethodSpec("maximizer", name, options(settings), maximizer, options(numbers))
+    numbers = get_entry(maximizer).settled(**(hyperparameters or {}))
+    return MethodSpec("maximizer", name, sorted_pairs(settings), maximizer, sorted_pairs(numbers))
 
 
 @dataclass(frozen=True)
-class Surrogate:
-    """How a Gaussian process is fitted. noise: fixed at 2e-4 (noiseless tasks), or learned."""
+class SurrogateSpec:
+    """How a Gaussian process is fitted. noise: "fixed" for noiseless tasks, or "learned"."""
 
     kernel: str = "matern52"
     priors: str = "paper"
     noise: Literal["fixed", "learned"] = "fixed"
 
+    def arguments(self) -> dict[str, Any]:
+        """The same as keyword arguments of `compbo.Optimizer` and of the baselines."""
+        return {"kernel": self.kernel, "priors": self.priors, "noise": 0.0 if self.noise == "fixed" else None}
+
 
 @dataclass(frozen=True)
-class Inner:
-    """What one maximisation of the acquisition function may spend, as in the paper unless said otherwise."""
+class InnerSpec:
+    """What one maximisation of the acquisition function may spend; the defaults are the paper's."""
 
     raw_batches: int = 1024
     restarts: int = 32
@@ -102,9 +113,9 @@ class Inner:
     minibatch: int = 128
 
     def __post_init__(self) -> None:
-        """Refuse a maximisation of nothing."""
+        """Refuse numbers with which nothing can be maximised."""
         for name in ("raw_batches", "restarts", "steps", "minibatch"):
-            check_whole(f"inner: {name}", getattr(self, name), 1)
+            object.__setattr__(self, name, storable_whole(f"inner: {name}", getattr(self, name), 1))
         if self.restarts > self.raw_batches:
             raise ValueError(f"inner: {self.restarts} restarts cannot be chosen among {self.raw_batches} raw_batches.")
         if not isinstance(self.around_incumbents, float) or not 0.0 <= self.around_incumbents <= 1.0:
@@ -115,7 +126,7 @@ class Inner:
 class Cell:
     """One experiment: q points at each of `steps` acquisition steps, after `initial` uniform points.
 
-    surrogate and inner are None for methods that have no such thing.
+    surrogate and inner are None for methods that do not use them.
     """
 
     task: str
@@ -125,17 +136,17 @@ class Cell:
     batch: int
     steps: int
     initial: int
-    surrogate: Surrogate | None = None
-    inner: Inner | None = None
+    surrogate: SurrogateSpec | None = None
+    inner: InnerSpec | None = None
 
     def __post_init__(self) -> None:
-        """Refuse experiments of nothing."""
+        """Refuse numbers with which there is nothing to run."""
         for name, least in (("dimension", 1), ("seed", 0), ("batch", 1), ("steps", 1), ("initial", 1)):
-            check_whole(f"Cell: {name}", getattr(self, name), least)
+            object.__setattr__(self, name, storable_whole(f"Cell: {name}", getattr(self, name), least))
 
     @property
     def name(self) -> str:
-        """What a person calls it: task/acquisition/optimiser/seed."""
+        """A name for people: task/acquisition/optimiser/seed."""
         parts = [self.task, self.method.acquisition, self.method.optimiser, f"seed{self.seed}"]
         return "/".join(part for part in parts if part)
 
@@ -156,10 +167,10 @@ class Cell:
             raise OtherVersionError(f"Cell: format {data.get('format')!r} is not {FORMAT}, the one of this version.")
         method = dict(data["method"])
         for key in ("acquisition_options", "hyperparameters"):
-            method[key] = options(method[key])
+            method[key] = sorted_pairs(method[key])
         plain = {field.name: data[field.name] for field in fields(cls)}
-        surrogate = None if plain["surrogate"] is None else Surrogate(**plain["surrogate"])
-        inner = None if plain["inner"] is None else Inner(**plain["inner"])
+        surrogate = None if plain["surrogate"] is None else SurrogateSpec(**plain["surrogate"])
+        inner = None if plain["inner"] is None else InnerSpec(**plain["inner"])
         return cls(**{**plain, "method": MethodSpec(**method), "surrogate": surrogate, "inner": inner})
 
     @cached_property
@@ -169,13 +180,13 @@ class Cell:
 
     @cached_property
     def hash(self) -> str:
-        """The name of the cell everywhere: the beginning of the SHA-256 of its definition."""
+        """The name of the cell in files and tables: the first 32 digits of the SHA-256 of its definition."""
         return hashlib.sha256(self.definition.encode()).hexdigest()[:HASH_LENGTH]
 
     def with_hyperparameters(self, hyperparameters: Mapping[str, Any]) -> Cell:
         """The same experiment with other hyperparameters of its maximizer; those not named stay as they are."""
-        numbers = get_entry(self.method.maximizer).settings(**{**dict(self.method.hyperparameters), **hyperparameters})
-        return replace(self, method=replace(self.method, hyperparameters=options(numbers)))
+        numbers = get_entry(self.method.maximizer).settled(**{**dict(self.method.hyperparameters), **hyperparameters})
+        return replace(self, method=replace(self.method, hyperparameters=sorted_pairs(numbers)))
 
 
 def cell_from_json(text: str) -> Cell:

@@ -30,7 +30,7 @@ def posterior_of(model: Any) -> Posterior:
     return recognise(model) or ModelPosterior(model)
 
 
-class _Piece(NamedTuple):
+class _AutogradChunk(NamedTuple):
     """One chunk of batches: its points, what autograd knows of them, how many of them have a gradient."""
 
     points: Tensor
@@ -100,13 +100,13 @@ class ModelPosterior:
             means.append(mean.detach())
             chols.append(cholesky(covariance.detach()))
             if keep > 0:
-                saved.append(_Piece(points, mean, covariance, chols[-1].factor, keep))
+                saved.append(_AutogradChunk(points, mean, covariance, chols[-1].factor, keep))
 
         def pullback(dmean: Tensor, dfactor: Tensor) -> Tensor:
             gradients, start = [], 0
-            for piece in saved:
-                stop = start + piece.rows
-                gradients.append(piece.pullback(dmean[start:stop], dfactor[start:stop]))
+            for chunk in saved:
+                stop = start + chunk.rows
+                gradients.append(chunk.pullback(dmean[start:stop], dfactor[start:stop]))
                 start = stop
             return torch.cat(gradients) if gradients else torch.zeros_like(x[:0])
 

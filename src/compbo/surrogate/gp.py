@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from compbo.numerics import cholesky, inverse_of_factor, lapack_threads_for, lower_inverse, standardise
-from compbo.surrogate.kernels import Kernel, get_kernel, left_factor, right_factor
+from compbo.surrogate.kernels import Kernel, get_kernel, input_scale, left_factor, right_factor
 from compbo.surrogate.posterior import GPPosterior
 from compbo.surrogate.priors import PriorSet, get_priors
 from compbo.types import DTYPE
@@ -101,15 +101,15 @@ def fit_gp(
     rounded = x if rounder is None else rounder(x)
     outputs = standardise(y)
     n, d = rounded.shape
-    objective = NegativeLogPosterior(rounded, outputs.values, get_kernel(kernel), get_priors(priors, d), noise)
+    loss = NegativeLogPosterior(rounded, outputs.values, get_kernel(kernel), get_priors(priors, d), noise)
     with lapack_threads_for(n**3):
-        start = objective.cold_start() if warm_start is None else objective.pack(warm_start)
-        theta, loss = _minimise(objective, start, max_iterations)
-        found = objective.unpack(theta)
+        start = loss.cold_start() if warm_start is None else loss.pack(warm_start)
+        theta, least = _minimise(loss, start, max_iterations)
+        found = loss.unpack(theta)
         posterior = GPPosterior(
             rounded,
             outputs.values,
-            kernel=objective.kernel,
+            kernel=loss.kernel,
             lengthscale=found.lengthscale,
             outputscale=found.outputscale,
             noise=found.noise,
@@ -120,10 +120,10 @@ def fit_gp(
         outputs.values,
         outputs.mean,
         outputs.scale,
-        objective.kernel,
+        loss.kernel,
         found,
-        loss,
-        objective.evaluations,
+        least,
+        loss.evaluations,
         posterior,
     )
 
@@ -156,7 +156,7 @@ class NegativeLogPosterior:
 
     def __init__(self, x: Tensor, y: Tensor, kernel: Kernel, priors: PriorSet, noise: float | None) -> None:
         """x (n, d), y (n,) standardised; noise fixed, or None to learn it."""
-        self.x = (x - 0.5) * kernel.stretch
+        self.x = input_scale(kernel, torch.ones_like(x[0]))(x)  # at lengthscales of 1
         self.y = y
         self.kernel = kernel
         self.priors = priors
@@ -246,20 +246,20 @@ class NegativeLogPosterior:
 
 
 def _minimise(
-    objective: NegativeLogPosterior, start: NDArray[np.float64], iterations: int
+    loss: NegativeLogPosterior, start: NDArray[np.float64], iterations: int
 ) -> tuple[NDArray[np.float64], float]:
     """L-BFGS-B in theta / steps."""
     from scipy.optimize import Bounds, minimize
 
-    steps = objective.steps
-    lower, upper = np.array(objective.bounds).T
+    steps = loss.steps
+    lower, upper = np.array(loss.bounds).T
 
-    def loss(scaled: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        value, gradient = objective(scaled * steps)
+    def scaled_loss(scaled: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        value, gradient = loss(scaled * steps)
         return value, gradient * steps
 
     found = minimize(
-        loss,
+        scaled_loss,
         start / steps,
         jac=True,
         method="L-BFGS-B",

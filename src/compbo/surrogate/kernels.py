@@ -1,7 +1,7 @@
 """Stationary kernels as functions of the squared distance of scaled inputs.
 
-Inputs are divided by the lengthscales and multiplied by `stretch`, so that the formulas below have no constant left:
-r2 is the squared distance after both.
+Inputs are scaled by stretch / lengthscale (`input_scale`), so that the formulas below have no constant left: r2 is the
+squared distance of scaled inputs.
 """
 
 from __future__ import annotations
@@ -30,6 +30,22 @@ class Kernel(NamedTuple):
     stretch: float
     slope_factor: float
     evaluate: Callable[[Tensor], KernelValue]
+
+
+class InputScale(NamedTuple):
+    """How inputs enter a kernel: P = (x - centre) w, with w = stretch / lengthscale. The centre keeps P small."""
+
+    centre: Tensor | float
+    weights: Tensor  # w (d,)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """P of inputs x (..., d)."""
+        return (x - self.centre) * self.weights
+
+
+def input_scale(kernel: Kernel, lengthscale: Tensor, centre: Tensor | float = 0.5) -> InputScale:
+    """The scale of a kernel with these lengthscales (d,); the default centre is that of the unit cube."""
+    return InputScale(centre, kernel.stretch / lengthscale)
 
 
 def _matern52(r2: Tensor) -> KernelValue:

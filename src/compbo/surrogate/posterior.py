@@ -1,8 +1,8 @@
 """The posterior of a batch: mean mu (B, q) and Cholesky factor L (B, q, q), with their own backward pass.
 
-`reparameterise` is the only place where mu + L z is taken apart and put together. Notation of the backward pass
-(per restart, cotangents dmu and dL): Phi is the lower triangle of L^T dL with halved diagonal,
-S = L^-T Phi L^-1, dSigma = (S + S^T)/2; with U = Ks C^-1 and Sigma = Kss - U Ks^T, dKs = dmu alpha^T - 2 dSigma U.
+`reparameterise` makes samples mu + L z of them. Notation of the backward pass (per restart, cotangents dmu and dL): Phi
+is the lower triangle of L^T dL with halved diagonal, S = L^-T Phi L^-1, dSigma = (S + S^T)/2; with U = Ks C^-1 and
+Sigma = Kss - U Ks^T, dKs = dmu alpha^T - 2 dSigma U.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import torch
 
 from compbo.numerics import Cholesky, cholesky, inverse_of_factor, keep_freed_memory, lower_inverse
-from compbo.surrogate.kernels import Kernel, left_factor, right_factor
+from compbo.surrogate.kernels import Kernel, input_scale, left_factor, right_factor
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Rows of the cross-covariance handled at once: about what a second-level cache holds.
 CHUNK_ELEMENTS = 400_000
 TRIANGULAR_BLOCK = 96  # columns handled at once in a product with a triangular matrix
-SKIP_ZEROS_FROM = 2 * TRIANGULAR_BLOCK  # observations from which such a product is done by blocks
+SKIP_ZEROS_FROM = 2 * TRIANGULAR_BLOCK  # observations from which that product is done by blocks
 
 
 def batches_per_chunk(q: int, n: int) -> int:
@@ -71,9 +71,29 @@ class Posterior(Protocol):
         ...
 
 
-def reparameterise(batch: BatchPosterior, z: Tensor) -> tuple[Tensor, Tensor]:
-    """f = mu + L z as its two parts: mu (B, q, 1) and the deviation L z (B, q, K) for z (q, K)."""
-    return batch.mean.unsqueeze(-1), torch.matmul(batch.factor, z)
+class PosteriorSamples(NamedTuple):
+    """Samples f = mu + L z of the posterior at a batch, kept as the two parts."""
+
+    mean: Tensor  # mu (B, q, 1)
+    deviation: Tensor  # L z (B, q, K)
+
+    @property
+    def values(self) -> Tensor:
+        """f = mu + L z (B, q, K), in memory of its own."""
+        return self.mean + self.deviation
+
+    def improvement(self, best: float) -> Tensor:
+        """f - f* (B, q, K), in memory of its own."""
+        return self.values.sub_(best)
+
+    def of_first(self, rows: int) -> PosteriorSamples:
+        """The samples of the first `rows` batches."""
+        return PosteriorSamples(self.mean[:rows], self.deviation[:rows])
+
+
+def reparameterise(batch: BatchPosterior, z: Tensor) -> PosteriorSamples:
+    """lambda(z) = mu + L z for base samples z (q, K), the same for every batch."""
+    return PosteriorSamples(batch.mean.unsqueeze(-1), torch.matmul(batch.factor, z))
 
 
 def factor_to_covariance_cotangent(factor: Tensor, dfactor: Tensor) -> Tensor:
@@ -108,7 +128,7 @@ class _Chunk(NamedTuple):
 class GPPosterior:
     """Exact posterior of a GP with a stationary ARD kernel, at unit output scale inside.
 
-    weights w = stretch / lengthscale and `centre` map inputs to scaled ones, P = (x - centre) w. Outputs are
+    `inputs` maps points to scaled ones, P = (x - centre) stretch / lengthscale. Outputs are
     shift + scale * (standard posterior). Nothing of size B q n d is ever built.
     """
 
@@ -132,15 +152,14 @@ class GPPosterior:
         keep_freed_memory()
         self.kernel = kernel
         self.rounder = rounder
-        self.input_weights = kernel.stretch / lengthscale.to(DTYPE).expand(train_x.shape[-1])
-        self.centre = centre
+        self.inputs = input_scale(kernel, lengthscale.to(DTYPE).expand(train_x.shape[-1]), centre)
         self.output_shift = output_shift
         self.scale = output_scale * outputscale**0.5
-        self._train = (self._round(train_x) - centre) * self.input_weights
-        self._train_right = right_factor(self._train).mT.contiguous()
+        self.scaled_train = self.inputs(self._round(train_x))  # A (n, d)
+        self._train_right = right_factor(self.scaled_train).mT.contiguous()
         # one product with [A, 1] gives W A and the row sums of W
-        self._train_and_ones = torch.cat([self._train, torch.ones_like(self._train[:, :1])], -1)
-        covariance = kernel.evaluate(left_factor(self._train) @ self._train_right).value
+        self._train_and_ones = torch.cat([self.scaled_train, torch.ones_like(self.scaled_train[:, :1])], -1)
+        covariance = kernel.evaluate(left_factor(self.scaled_train) @ self._train_right).value
         covariance.diagonal().add_(noise / outputscale)
         self.noise_ratio = noise / outputscale
         self.cholesky: Cholesky = cholesky(covariance)
@@ -158,7 +177,7 @@ class GPPosterior:
     @property
     def dim(self) -> int:
         """Number d of input dimensions."""
-        return self._train.shape[-1]
+        return self.scaled_train.shape[-1]
 
     def bytes_per_row(self) -> int:
         """Working memory of one point of a batch: Ks, its slope and U."""
@@ -203,7 +222,7 @@ class GPPosterior:
 
     def _forward(self, x: Tensor, with_gradient: bool) -> tuple[Tensor, Cholesky, _Chunk]:
         b, q, d = x.shape
-        points = (self._round(x) - self.centre) * self.input_weights
+        points = self.inputs(self._round(x))
         norms = (points * points).sum(-1, keepdim=True)
         left = torch.cat([points, norms, torch.ones_like(norms)], -1)
         cross = self.kernel.evaluate(left.reshape(b * q, d + 2) @ self._train_right)
@@ -232,7 +251,7 @@ class GPPosterior:
         own = dcovariance.mul_(chunk.self_slope).mul_(2.0)
         rowsum = products[..., d:] + own.sum(-1, keepdim=True)
         pull = (rowsum * chunk.points).sub_(products[..., :d]).baddbmm_(own, chunk.points, alpha=-1.0)
-        return pull.mul_(2.0 * self.kernel.slope_factor * self.input_weights)
+        return pull.mul_(2.0 * self.kernel.slope_factor * self.inputs.weights)
 
 
 def _joined(chunks: list[Tensor]) -> Tensor:
@@ -311,6 +330,6 @@ class _MeanAndFactor(torch.autograd.Function):
 
 
 def mean_and_factor(posterior: Posterior, x: Tensor) -> tuple[Tensor, Tensor]:
-    """mu (B, q) and L (B, q, q) as one differentiable operation for whoever lives in autograd."""
+    """mu (B, q) and L (B, q, q) as one differentiable operation of autograd."""
     mean, factor = _MeanAndFactor.apply(x, posterior)  # type: ignore[no-untyped-call]
     return mean, factor

@@ -1,4 +1,4 @@
-"""An `Acquisition` of Ax's modular BoTorch generator that is optimised by compbo."""
+"""An `Acquisition` of Ax's modular BoTorch generator that compbo maximises."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from ax.generators.torch.botorch_modular.acquisition import Acquisition
 from ax.generators.torch.botorch_modular.utils import validate_candidates
 from ax.generators.utils import mk_discrete_choices
 
-from compbo.checks import whole_number
-from compbo.integrations.ax.plans import Plans
-from compbo.integrations.botorch import CandidateGenerator
-from compbo.integrations.botorch.joint import Axis, best_batch
+from compbo.errors import OptionError
+from compbo.inputs import whole_number
+from compbo.integrations.ax.batches import BegunBatches
+from compbo.integrations.botorch.generate import CandidateGenerator, chosen_maximizer
+from compbo.integrations.botorch.joint import DiscreteAxis, best_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PLANS = Plans()
+BEGUN = BegunBatches()
 
 
 @dataclass(frozen=True)
 class Options:
-    """The optimizer options of `CompBOAcquisition`: plain data, so that Ax can store them."""
+    """The options of `CompBOAcquisition`, as Ax's `optimizer_kwargs` has them: plain data that Ax can store.
+
+    They are described at `generation_strategy`.
+    """
 
     maximizer: str = "CAdam-ME"
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
@@ -40,34 +44,46 @@ class Options:
     num_restarts: int = 20
     raw_samples: int = 1024
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot run."""
+        for name in ("batch_size", "num_restarts", "raw_samples"):
+            whole_number(name, getattr(self, name))
+        if self.num_restarts > self.raw_samples:
+            raise OptionError(
+                "num_restarts",
+                "{option} must be at most {raw_samples} ({most}), got {given}.",
+                most=self.raw_samples,
+                given=self.num_restarts,
+            )
+        _ = self.generator  # checks the rest
+
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Options:
-        """Checked options; ValueError for a name that is not one of them."""
+    def from_mapping(cls, given: Mapping[str, Any]) -> Options:
+        """The options of a mapping; OptionError for a name that is not one of them."""
         known = [f.name for f in fields(cls)]
         for name in given:
             if name not in known:
-                raise ValueError(f"optimizer_kwargs: {name!r} is unknown to compbo, which takes {', '.join(known)}.")
-        options = cls(**given)
-        for name in ("batch_size", "num_restarts", "raw_samples"):
-            whole_number(name, getattr(options, name))
-        if options.num_restarts > options.raw_samples:
-            raise ValueError(
-                f"num_restarts must be at most raw_samples ({options.raw_samples}), got {options.num_restarts}."
-            )
-        _ = options.generator  # checks the rest
-        return options
+                raise OptionError(
+                    name,
+                    "optimizer_kwargs: {name!r} is unknown to compbo, which takes {known}.",
+                    name=name,
+                    known=", ".join(known),
+                )
+        return cls(**given)
 
     @property
     def generator(self) -> CandidateGenerator:
         """The maximizer as BoTorch's `gen_candidates`."""
-        return CandidateGenerator(self.maximizer, dict(self.hyperparameters), self.steps, self.minibatch, self.seed)
+        maximizer = chosen_maximizer(self.maximizer, self.hyperparameters)
+        return CandidateGenerator(maximizer, self.steps, self.minibatch, self.seed)
 
 
 class CompBOAcquisition(Acquisition):  # type: ignore[misc]
-    """Finds the points of a trial together, continuous and discrete parameters at once.
+    """An acquisition function of Ax that compbo maximises: the points of a trial together, all kinds of parameters.
 
-    Options are those of `Options`, under `model_gen_options["optimizer_kwargs"]` of the generator spec. Where compbo
-    does not know how, Ax's own optimisation is used, and a warning says why.
+    `generation_strategy` puts it into a generator spec. By hand, it is the `acquisition_class` of Ax's modular BoTorch
+    generator, with the options of `generation_strategy` under `model_gen_options["optimizer_kwargs"]`. What compbo
+    cannot do (constraints between parameters, a given set of candidates) is left to Ax, and a warning says so.
     """
 
     def optimize(
@@ -82,10 +98,14 @@ class CompBOAcquisition(Acquisition):  # type: ignore[misc]
         candidate_set: Tensor | None = None,
         sampling_strategy: Any = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """n candidates (n x d), their joint acquisition value, and a weight of 1 for each."""
-        options = Options.of(optimizer_options or {})
+        """Maximise the acquisition function; the arguments are those of Ax's `Acquisition.optimize`.
+
+        Returns:
+            n candidates (n x d), their joint acquisition value, and a weight of 1 for each.
+        """
+        options = Options.from_mapping(optimizer_options or {})
         choices = mk_discrete_choices(ssd=search_space_digest, fixed_features=fixed_features)
-        reason = self._not_for_us(
+        reason = self._left_to_ax(
             constrained=bool(inequality_constraints or equality_constraints),
             selected=candidate_set is not None or sampling_strategy is not None,
             discrete=len(choices) == len(search_space_digest.feature_names),
@@ -120,13 +140,13 @@ class CompBOAcquisition(Acquisition):  # type: ignore[misc]
         self,
         n: int,
         bounds: Tensor,
-        axes: list[Axis],
+        axes: list[DiscreteAxis],
         fixed_features: dict[int, float] | None,
         rounding_func: Callable[[Tensor], Tensor] | None,
         options: Options,
     ) -> tuple[Tensor, Tensor]:
-        """n points of a joint batch: of one that was begun for just this state of the experiment, or of a new one."""
-        points = PLANS.take(n, self.X_observed, self.X_pending, fixed_features)
+        """n points of a joint batch: of one that was begun and is due in this state, or of a new one."""
+        points = BEGUN.take(n, self.X_observed, self.X_pending, fixed_features)
         if points is None:
             batch, _ = best_batch(
                 self.acqf,
@@ -142,22 +162,23 @@ class CompBOAcquisition(Acquisition):  # type: ignore[misc]
             batch = batch if rounding_func is None else rounding_func(batch)
             points = batch[:n]
             if len(batch) > n:
-                PLANS.put(batch, n, self.X_observed, self.X_pending, fixed_features)
+                BEGUN.put(batch, n, self.X_observed, self.X_pending, fixed_features)
         with torch.no_grad():
             return points, self.evaluate(points.unsqueeze(0)).squeeze()
 
     def _known_points(self) -> Tensor | None:
-        """Observed and pending ones: Ax refuses a point that repeats one of them, and asks again."""
+        """The observed and the pending points: Ax refuses a point that repeats one of them, and asks again."""
         known = [points for points in (self.X_observed, self.X_pending) if points is not None]
         return torch.cat(known) if known else None
 
-    def _not_for_us(self, *, constrained: bool, selected: bool, discrete: bool) -> str | None:
+    def _left_to_ax(self, *, constrained: bool, selected: bool, discrete: bool) -> str | None:
+        """Why Ax's own optimisation has to be used; None if compbo's can be."""
         if selected:
             return "candidates are to be selected from a given set"
         if constrained:
             return "compbo's maximizers know no constraints between parameters"
         if discrete:
-            return "every parameter is discrete, and Ax searches such spaces exhaustively or locally"
+            return "every parameter is discrete, and Ax searches a discrete space exhaustively or locally"
         if self.acq_function_sequence is not None or len(self.botorch_acqf_classes_with_options) > 1:
             return "there are several acquisition functions"
         if self.options.get("prune_irrelevant_parameters", False):
@@ -165,9 +186,9 @@ class CompBOAcquisition(Acquisition):  # type: ignore[misc]
         return None
 
 
-def _discrete_axes(digest: Any) -> list[Axis]:
-    """Parameters with choices, and Ax's one-hot blocks, which it passes as continuous features."""
-    axes = [Axis((i,), torch.tensor(sorted(values))[:, None]) for i, values in digest.discrete_choices.items()]
+def _discrete_axes(digest: Any) -> list[DiscreteAxis]:
+    """The discrete parameters: those with choices, and the one-hot blocks, which Ax passes as continuous features."""
+    axes = [DiscreteAxis((i,), torch.tensor(sorted(values))[:, None]) for i, values in digest.discrete_choices.items()]
     blocks: dict[str, list[int]] = {}
     for i, name in enumerate(digest.feature_names):
         parameter, infix, _ = name.rpartition(OH_PARAM_INFIX)
@@ -175,5 +196,7 @@ def _discrete_axes(digest: Any) -> list[Axis]:
             blocks.setdefault(parameter, []).append(i)
     for columns in blocks.values():
         one_column = len(columns) == 1  # two choices
-        axes.append(Axis(tuple(columns), torch.tensor([[0.0], [1.0]]) if one_column else torch.eye(len(columns))))
+        axes.append(
+            DiscreteAxis(tuple(columns), torch.tensor([[0.0], [1.0]]) if one_column else torch.eye(len(columns)))
+        )
     return axes

@@ -11,7 +11,7 @@ from ax.generation_strategy.generation_strategy import GenerationNode, Generatio
 from ax.generation_strategy.generator_spec import GeneratorSpec
 from ax.generation_strategy.transition_criterion import MinTrials
 
-from compbo.checks import whole_number
+from compbo.inputs import whole_number
 from compbo.integrations.ax.acquisition import CompBOAcquisition, Options
 
 if TYPE_CHECKING:
@@ -33,16 +33,33 @@ def generation_strategy(
     num_restarts: int = 20,
     raw_samples: int = 1024,
 ) -> Any:
-    """A `GenerationStrategy` for `Client.set_generation_strategy`: `initial_trials` Sobol points, then compbo.
+    """A generation strategy for Ax: Sobol points first, then compbo.
 
-    batch_size: how many trials `get_next_trials` will ask for, chosen as one joint batch. botorch_acqf_class: Ax
-    chooses if None (qLogNEI for one objective). Everything is plain data: the experiment can be stored.
+    Args:
+        maximizer: a name of the catalogue.
+        hyperparameters: of the maximizer; the others keep their defaults.
+        batch_size: how many trials `get_next_trials` will ask for; they are chosen as one joint batch.
+        initial_trials: number of Sobol points.
+        seed: of the Sobol points and of the maximizer.
+        botorch_acqf_class: the acquisition function; None: Ax chooses (qLogNEI for one objective).
+        steps: of the maximizer.
+        minibatch: number of samples per step.
+        num_restarts: start points of the maximizer.
+        raw_samples: random batches among which the start points are chosen.
+
+    Returns:
+        A `GenerationStrategy` for `Client.set_generation_strategy`. It is plain data: the experiment can be stored.
+
+    Raises:
+        OptionError: a ValueError that names the option.
+
+    >>> generation_strategy(batch_size=4, maximizer="CAdam-ME").name
+    'Sobol+compbo:CAdam-ME'
     """
     whole_number("initial_trials", initial_trials)
     options = Options(
         maximizer, dict(hyperparameters or {}), batch_size, seed, steps, minibatch, num_restarts, raw_samples
     )
-    Options.of(asdict(options))
     generator: dict[str, Any] = {"acquisition_class": CompBOAcquisition}
     if botorch_acqf_class is not None:
         generator["botorch_acqf_class"] = botorch_acqf_class
@@ -51,7 +68,7 @@ def generation_strategy(
 
 
 def _sobol_node(initial_trials: int, seed: int) -> Any:
-    """Until enough trials were made, and half as many have values."""
+    """Sobol points, until `initial_trials` were made and half of them have values."""
     made = MinTrials(
         threshold=initial_trials, transition_to="compbo", use_all_trials_in_exp=True, not_in_statuses=NOT_COUNTED
     )

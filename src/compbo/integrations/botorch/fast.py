@@ -15,7 +15,7 @@ from botorch.acquisition.monte_carlo import (
 from botorch.acquisition.objective import IdentityMCObjective
 
 from compbo.acquisition.integrands import EI, PI, SR, UCB, Acquisition, LogEI
-from compbo.acquisition.oracle import Oracle
+from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.surrogate.botorch import recognise
 from compbo.surrogate.posterior import with_pending
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from compbo.acquisition.samples import Samples
 
 
-def fast_oracle(acqf: Any, q: int, make_samples: Callable[[int], Samples]) -> Oracle | None:
+def fast_oracle(acqf: Any, q: int, make_samples: Callable[[int], Samples]) -> AcquisitionOracle | None:
     """compbo's oracle of the same acquisition function, or None where anything about it is out of the ordinary.
 
     qUCB's deviations are taken from the posterior mean instead of the sample mean, and qLogEI's maximum over the
@@ -41,7 +41,9 @@ def fast_oracle(acqf: Any, q: int, make_samples: Callable[[int], Samples]) -> Or
     if best is not None and best.numel() != 1:
         return None
     joint = with_pending(posterior, None if acqf.X_pending is None else acqf.X_pending.detach())
-    return Oracle(acquisition, joint, make_samples(q + joint.extra_points), 0.0 if best is None else float(best))
+    return AcquisitionOracle(
+        acquisition, joint, make_samples(q + joint.extra_points), 0.0 if best is None else float(best)
+    )
 
 
 def _plain_setting(acqf: Any) -> bool:

@@ -12,9 +12,9 @@ from compbo.types import DTYPE, Box, Draw, Inner
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torch import Generator, Tensor
+    from torch import Tensor
 
-    from compbo.types import Objective
+    from compbo.types import Oracle
 
 
 @dataclass(frozen=True)
@@ -86,58 +86,21 @@ def make_frame(
     return Frame(offset, scale, box, free, template, lower, upper, rounder)
 
 
-class Framed:
-    """An objective in the coordinates of a frame: see `compbo.types.Objective`."""
+class FramedOracle:
+    """An oracle in the coordinates of a frame (see `compbo.types.Oracle`): all but `inner` is the oracle's own."""
 
-    def __init__(self, objective: Objective, frame: Frame) -> None:
-        self._objective, self._frame = objective, frame
-
-    @property
-    def pool_size(self) -> int:
-        """Number M of zeta's columns."""
-        return self._objective.pool_size
-
-    @property
-    def needs_level(self) -> bool:
-        """Whether grad f needs the mean of all columns."""
-        return self._objective.needs_level
-
-    def start(self, generator: Generator) -> None:
-        """Begin a maximisation."""
-        self._objective.start(generator)
-
-    def draw(self) -> Draw:
-        """The samples of the next step."""
-        return self._objective.draw()
-
-    def expectation_draw(self) -> Draw:
-        """Every column of zeta at once."""
-        return self._objective.expectation_draw()
-
-    def fixed_draw(self) -> Draw:
-        """One sample for a whole run."""
-        return self._objective.fixed_draw()
+    def __init__(self, oracle: Oracle, frame: Frame) -> None:
+        self._inner, self._frame = oracle.inner, frame
+        self.pool_size, self.linear_outer = oracle.pool_size, oracle.linear_outer
+        self.start, self.draw = oracle.start, oracle.draw
+        self.expectation_draw, self.fixed_draw = oracle.expectation_draw, oracle.fixed_draw
+        self.utility, self.outer, self.outer_gradient = oracle.utility, oracle.outer, oracle.outer_gradient
+        self.bytes_needed = oracle.bytes_needed
 
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
         """v at u, and the way back to u."""
-        inner = self._objective.inner(self._frame.to_x(x), draw, gradient_rows)
+        inner = self._inner(self._frame.to_x(x), draw, gradient_rows)
         return inner._replace(pullback=self._pulled(inner.pullback))
 
     def _pulled(self, pullback: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
         return lambda c: self._frame.pull(pullback(c))
-
-    def column(self, v: Tensor) -> Tensor:
-        """h."""
-        return self._objective.column(v)
-
-    def outer(self, v: Tensor) -> Tensor:
-        """f."""
-        return self._objective.outer(v)
-
-    def outer_gradient(self, zeta: Tensor, level: Tensor | None = None) -> Tensor:
-        """(M/K) grad f."""
-        return self._objective.outer_gradient(zeta, level)
-
-    def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
-        """Working memory of one step."""
-        return self._objective.bytes_needed(restarts, tracked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,13 +13,14 @@ from botorch.acquisition.monte_carlo import SampleReducingMCAcquisitionFunction
 from botorch.exceptions.warnings import OptimizationWarning
 
 from compbo.acquisition.samples import DEFAULT_K, make_samples
-from compbo.checks import whole_number
+from compbo.errors import OptionError
+from compbo.inputs import whole_number
 from compbo.integrations.botorch.evaluate import values_on_its_own_sample
 from compbo.integrations.botorch.fast import fast_oracle
-from compbo.integrations.botorch.frame import Framed, make_frame
-from compbo.integrations.botorch.objective import PlainObjective, UtilityObjective
+from compbo.integrations.botorch.frame import FramedOracle, make_frame
+from compbo.integrations.botorch.oracles import PlainOracle, UtilityOracle
 from compbo.integrations.botorch.samplers import NoBaseSamples, common_seed, with_fixed_samples
-from compbo.maximizers import CATALOGUE, get_entry, make_maximizer
+from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer
 from compbo.seeds import stream
 from compbo.types import DTYPE, Budget
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from compbo.acquisition.samples import Samples
     from compbo.integrations.botorch.frame import Frame
     from compbo.maximizers import Entry
-    from compbo.types import Box, Objective
+    from compbo.types import Box, Oracle
 
 DEFAULT_STEPS = 64
 
@@ -44,7 +45,7 @@ FOREIGN_OPTIONS = {
 
 
 def gen_candidates(
-    maximizer: str = "CAdam-ME",
+    maximizer: str | Maximizer = "CAdam-ME",
     *,
     steps: int = DEFAULT_STEPS,
     minibatch: int = DEFAULT_K,
@@ -54,23 +55,22 @@ def gen_candidates(
 ) -> CandidateGenerator:
     """A callable for `botorch.optim.optimize_acqf(..., gen_candidates=...)`, `optimize_acqf_mixed` and Ax.
 
-    maximizer: a name of the catalogue, with its hyperparameters as further arguments. steps, minibatch and seed can
-    also be given to `optimize_acqf` as `options={"maxiter": ..., "minibatch": ..., "rng_seed": ...}`: BoTorch keeps an
-    option called `seed` to itself. rounder: x -> the nearest valid x (whole numbers, choices); the acquisition function
-    is evaluated there, and the gradient passes straight through.
+    maximizer: a name of the catalogue or a `compbo.Maximizer`, with hyperparameters as further arguments. steps,
+    minibatch and seed can also be given to `optimize_acqf` as `options={"maxiter": ..., "minibatch": ...,
+    "rng_seed": ...}`: BoTorch keeps an option called `seed` to itself. rounder: x -> the nearest valid x (whole
+    numbers, choices); the acquisition function is evaluated there, and the gradient passes straight through.
 
     >>> optimize_acqf(acqf, bounds, q=4, num_restarts=16, raw_samples=256,
     ...               gen_candidates=gen_candidates("CAdam-ME", lr=0.05))  # doctest: +SKIP
     """
-    return CandidateGenerator(maximizer, hyperparameters, steps, minibatch, seed, rounder)
+    return CandidateGenerator(chosen_maximizer(maximizer, hyperparameters), steps, minibatch, seed, rounder)
 
 
 @dataclass(frozen=True)
 class CandidateGenerator:
     """What `gen_candidates` returns: a value, which can be pickled and compared."""
 
-    maximizer: str
-    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    maximizer: Maximizer
     steps: int = DEFAULT_STEPS
     minibatch: int = DEFAULT_K
     seed: int = 0
@@ -78,7 +78,10 @@ class CandidateGenerator:
 
     def __post_init__(self) -> None:
         """Refuse what cannot run."""
-        make_maximizer(named_entry(self.maximizer).name, **self.hyperparameters)
+        if not isinstance(self.maximizer, Maximizer):
+            raise ValueError(
+                f"maximizer must be a compbo.Maximizer, got {self.maximizer!r}; gen_candidates takes names."
+            )
         for name, least in (("steps", 1), ("minibatch", 1), ("seed", 0)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
 
@@ -130,9 +133,12 @@ class CandidateGenerator:
         ours = {"maxiter": "steps", "minibatch": "minibatch", "rng_seed": "seed"}
         unknown = [name for name in options if name not in ours and name not in FOREIGN_OPTIONS]
         if unknown:
-            raise ValueError(
-                f"option {unknown[0]!r} is unknown; compbo takes {', '.join(ours)}, "
-                "and hyperparameters as arguments of gen_candidates(...)."
+            raise OptionError(
+                unknown[0],
+                "option {name!r} is unknown; compbo takes {ours}, and hyperparameters as arguments of "
+                "gen_candidates(...).",
+                name=unknown[0],
+                ours=", ".join(ours),
             )
         return replace(self, **{ours[name]: value for name, value in options.items() if name in ours})
 
@@ -144,9 +150,9 @@ class CandidateGenerator:
         if len(frame.free) == 0:
             x = frame.to_bounded_x(u0)
             return x, values_at(x)
-        objective = Framed(self._objective(acqf, yardstick, frame.to_x(u0)), frame)
-        trace = make_maximizer(self.maximizer, **self.hyperparameters)(
-            objective,
+        oracle = FramedOracle(self._oracle(acqf, yardstick, frame.to_x(u0)), frame)
+        trace = self.maximizer(
+            oracle,
             u0,
             budget=Budget(self.steps, seconds),
             box=_searchable(frame, self.maximizer),
@@ -159,11 +165,11 @@ class CandidateGenerator:
         rows = torch.arange(len(x0))
         return points[chosen.to(points.device), rows.to(points.device)], values[chosen, rows]
 
-    def _objective(self, acqf: Any, yardstick: Any, x0: Tensor) -> Objective:
+    def _oracle(self, acqf: Any, yardstick: Any, x0: Tensor) -> Oracle:
         """The acquisition function in the form that the maximizer wants."""
-        entry = get_entry(self.maximizer)
-        if entry.category == "NonComp" and entry.samples == "fixed":
-            return PlainObjective(yardstick)
+        entry = self.maximizer.entry
+        if entry.form == "ERM" and entry.traits.one_draw:
+            return PlainOracle(yardstick)
         if not isinstance(acqf, SampleReducingMCAcquisitionFunction):
             return _plain(yardstick, entry, f"{type(acqf).__name__} is not a sample-reducing Monte-Carlo acquisition")
 
@@ -174,30 +180,30 @@ class CandidateGenerator:
         if fast is not None:
             return fast
         try:
-            objective = UtilityObjective(acqf, x0, samples, tracked=entry.tracker != "none")
+            oracle = UtilityOracle(acqf, x0, samples, tracked=entry.traits.remembers)
         except NoBaseSamples as posterior:
             return _plain(yardstick, entry, f"the model's {posterior} has no normal base samples")
-        if not objective.separable and entry.form == "Comp" and entry.tracker != "none":
+        if not oracle.separable and entry.form == "Comp" and entry.traits.remembers:
             raise ValueError(
                 f"{entry.name} needs a sample reduction that is a mean or a logmeanexp, which {type(acqf).__name__} "
                 "does not use; choose a maximizer with fresh samples, such as CAdam-ME or Adam-ERM."
             )
-        return objective
+        return oracle
 
 
-def named_entry(maximizer: str) -> Entry:
-    """The row of the catalogue; ValueError if there is none."""
+def chosen_maximizer(maximizer: str | Maximizer, hyperparameters: Mapping[str, Any]) -> Maximizer:
+    """The maximizer of that name, or as it is, with the hyperparameters; OptionError if there is none."""
     try:
-        return get_entry(str(maximizer))
+        return make_maximizer(maximizer if isinstance(maximizer, Maximizer) else str(maximizer), **hyperparameters)
     except KeyError as error:
-        raise ValueError(f"maximizer: {error.args[0]}") from error
+        raise OptionError("maximizer", "{option}: {reason}", reason=error.args[0]) from error
 
 
-def _plain(acqf: Any, entry: Entry, reason: str) -> PlainObjective:
+def _plain(acqf: Any, entry: Entry, reason: str) -> PlainOracle:
     """The bare acquisition value, for the maximizers that need no samples."""
-    if entry.category == "NonComp" and entry.form == "ERM":
-        return PlainObjective(acqf)
-    able = ", ".join(e.name for e in CATALOGUE.values() if e.category == "NonComp" and e.form == "ERM")
+    if entry.form == "ERM":
+        return PlainOracle(acqf)
+    able = ", ".join(other.name for other in CATALOGUE.values() if other.form == "ERM")
     raise ValueError(f"{reason}, so {entry.name} has no samples to work on; choose one of {able}.")
 
 
@@ -210,9 +216,9 @@ def _bound(bound: float | Tensor | None, x0: Tensor, absent: float) -> Tensor:
     return value.flatten().expand(d)
 
 
-def _searchable(frame: Frame, maximizer: str) -> Box:
-    if get_entry(maximizer).order == 0 and not bool(torch.isfinite(frame.box.upper - frame.box.lower).all()):
-        raise ValueError(f"{maximizer} draws from the whole box, so it needs finite bounds.")
+def _searchable(frame: Frame, maximizer: Maximizer) -> Box:
+    if maximizer.entry.order == 0 and not bool(torch.isfinite(frame.box.upper - frame.box.lower).all()):
+        raise ValueError(f"{maximizer.name} draws from the whole box, so it needs finite bounds.")
     return frame.box
 
 

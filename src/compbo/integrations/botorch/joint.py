@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from compbo.bo.starts import boltzmann
 from compbo.integrations.botorch.evaluate import values_on_its_own_sample
 from compbo.integrations.botorch.samplers import common_seed, with_fixed_samples
-from compbo.propose import boltzmann
 from compbo.seeds import stream
 from compbo.types import DTYPE
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from compbo.integrations.botorch.generate import CandidateGenerator
 
 NEAREST = 16  # levels of an axis that an exchange tries
-SAME = 1e-9  # in units of the bounds
+SAME_POINT = 1e-9  # points that are no further apart, in units of the bounds
 
 
-class Axis(NamedTuple):
+class DiscreteAxis(NamedTuple):
     """A discrete parameter: the columns of x it takes (one, or a one-hot block) and the rows (m, k) they may hold.
 
     The levels of a single column ascend.
@@ -57,7 +57,7 @@ def best_batch(
     *,
     raw_batches: int,
     restarts: int,
-    axes: Sequence[Axis] = (),
+    axes: Sequence[DiscreteAxis] = (),
     fixed_features: Mapping[int, float] | None = None,
     known: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -95,10 +95,10 @@ def _repeats(x: Tensor, known: Tensor, scale: Tensor) -> Tensor:
     """Which of the batches x (B, q, d) hold a known point (n, d), up to rounding."""
     scale = torch.where(scale > 0, scale, 1.0)
     distances = torch.cdist(x / scale, (known.to(x) / scale).expand(len(x), -1, -1), p=torch.inf)
-    return (distances < SAME).flatten(1).any(1).cpu()
+    return (distances < SAME_POINT).flatten(1).any(1).cpu()
 
 
-def snap_to(axes: Sequence[Axis]) -> Callable[[Tensor], Tensor]:
+def snap_to(axes: Sequence[DiscreteAxis]) -> Callable[[Tensor], Tensor]:
     """x -> the same with every axis at its nearest level."""
 
     def snap(x: Tensor) -> Tensor:
@@ -111,7 +111,7 @@ def snap_to(axes: Sequence[Axis]) -> Callable[[Tensor], Tensor]:
 
 
 def exchange(
-    evaluate: Callable[[Tensor], Tensor], batch: Tensor, value: Tensor, axes: Sequence[Axis]
+    evaluate: Callable[[Tensor], Tensor], batch: Tensor, value: Tensor, axes: Sequence[DiscreteAxis]
 ) -> tuple[Tensor, Tensor]:
     """Every axis of every point once: its best level with all others as they are.
 
@@ -120,9 +120,9 @@ def exchange(
     for point in range(len(batch)):
         for axis in axes:
             columns = list(axis.columns)
-            near = axis.distances(batch[point, columns]).argsort()[:NEAREST]
-            trials = batch.repeat(len(near), 1, 1)
-            trials[:, point, columns] = axis.levels.to(batch)[near]
+            nearest = axis.distances(batch[point, columns]).argsort()[:NEAREST]
+            trials = batch.repeat(len(nearest), 1, 1)
+            trials[:, point, columns] = axis.levels.to(batch)[nearest]
             found = evaluate(trials)
             if float(found.max()) > float(value):
                 batch, value = trials[int(found.argmax())], found.max()

@@ -9,12 +9,15 @@ import botorch.optim
 from botorch.optim.initializers import gen_batch_initial_conditions
 
 from compbo.acquisition.samples import DEFAULT_K
-from compbo.integrations.botorch.generate import DEFAULT_STEPS, CandidateGenerator, named_entry
+from compbo.errors import OptionError
+from compbo.integrations.botorch.generate import DEFAULT_STEPS, CandidateGenerator, chosen_maximizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from torch import Tensor
+
+    from compbo.maximizers import Maximizer
 
 
 def optimize_acqf(
@@ -40,12 +43,12 @@ def optimize_acqf(
     return_acq_values: bool = True,
     return_full_tree: bool = False,
     retry_on_optimization_warning: bool = True,
-    maximizer: str = "CAdam-ME",
+    maximizer: str | Maximizer = "CAdam-ME",
     minibatch: int = DEFAULT_K,
     seed: int = 0,
     **more: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """`botorch.optim.optimize_acqf` with one more argument: `maximizer`, a name of the catalogue.
+    """`botorch.optim.optimize_acqf` with one more argument: `maximizer`, a name of the catalogue or a value.
 
     Its hyperparameters are further keyword arguments; `options={"maxiter": T}` sets the steps. Everything else, the
     return value included, is BoTorch's; any other keyword argument goes to the `ic_generator`, as there. The joint
@@ -53,14 +56,18 @@ def optimize_acqf(
     """
     if gen_candidates is not None:
         raise ValueError("gen_candidates and maximizer exclude each other; leave gen_candidates out here.")
-    entry = named_entry(maximizer)
-    hyperparameters = {name: value for name, value in more.items() if name in entry.hyperparameters}
-    for_initial_conditions = {name: value for name, value in more.items() if name not in entry.hyperparameters}
+    chosen = chosen_maximizer(maximizer, {})
+    known_numbers = chosen.hyperparameters
+    hyperparameters = {name: value for name, value in more.items() if name in known_numbers}
+    for_initial_conditions = {name: value for name, value in more.items() if name not in known_numbers}
     for name in for_initial_conditions:
         if ic_generator is None and name not in inspect.signature(gen_batch_initial_conditions).parameters:
-            raise ValueError(
-                f"optimize_acqf has no argument {name!r}; the hyperparameters of {entry.name} are "
-                f"{', '.join(entry.hyperparameters)}."
+            raise OptionError(
+                name,
+                "optimize_acqf has no argument {name!r}; the hyperparameters of {maximizer_name} are {known}.",
+                name=name,
+                maximizer_name=chosen.name,
+                known=", ".join(known_numbers),
             )
     optional: dict[str, Any] = {"return_acq_values": return_acq_values}
     known = inspect.signature(botorch.optim.optimize_acqf).parameters
@@ -78,7 +85,7 @@ def optimize_acqf(
         post_processing_func=post_processing_func,
         batch_initial_conditions=batch_initial_conditions,
         return_best_only=return_best_only,
-        gen_candidates=CandidateGenerator(maximizer, hyperparameters, DEFAULT_STEPS, minibatch, seed),
+        gen_candidates=CandidateGenerator(chosen_maximizer(chosen, hyperparameters), DEFAULT_STEPS, minibatch, seed),
         sequential=sequential,
         acq_function_sequence=acq_function_sequence,
         ic_generator=ic_generator,

@@ -20,22 +20,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from compbo.integrations.optuna.history import History, Point
+    from compbo.bo.history import Point
+    from compbo.integrations.optuna.trials import StudyView
 
-LOOKS = 150
+LOOKS_AT_A_RIVAL = 150  # after which it is taken for dead
 PAUSE = 0.02  # seconds between two looks
 
 
-def holds(point: Point, number: int, look: Callable[[], History]) -> bool:
+def holds(point: Point, number: int, look: Callable[[], StudyView]) -> bool:
     """Whether trial `number`, which has claimed the point, may make the claim final."""
-    for _ in range(LOOKS):
-        history = look()
-        if history.more_varies:
+    for _ in range(LOOKS_AT_A_RIVAL):
+        view = look()
+        if view.repeats_allowed:
             return True
-        rivals = {n for n, other in history.pending.items() if other == point}
-        if any(n < number or n in history.final for n in rivals):
+        rivals = {n for n, other in view.pending.items() if other == point}
+        if any(n < number or n in view.final for n in rivals):
             return False
-        if any(evaluation.params == point for evaluation in history.evaluations):
+        if any(evaluation.params == point for evaluation in view.evaluations):
             return False
         if not rivals:
             return True

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compbo.bo.telemetry import Telemetry
+from compbo.bo.verdict import Verdict
 from compbo.extras import load_optional
-from compbo.propose import Telemetry, Verdict
 from compbo.report.figures_asks import READINGS
 from compbo.report.theme import LIGHT
 from compbo.storage.signature import unpack

@@ -1,8 +1,8 @@
 """Which trial evaluates what, without a lock.
 
 The numbers of trials are unique in a storage, so they decide: trials are cut into blocks of `batch_size` consecutive
-numbers, a block has one joint batch, and a trial takes the point at its own place in it. Whoever finds no batch makes
-one, as the first undecided trial of the block would: from what is finished and pending outside the block. Two
+numbers, a block has one joint batch, and a trial takes the point at its own place in it. A trial that finds no batch
+makes one, as the first undecided trial of the block would: from what is finished and pending outside the block. Two
 processes that do so at the same moment see the same history, compute the same batch and take different places.
 
 Undecided trials of earlier blocks are about to get their points from the same rule; they are worked out here, and
@@ -13,14 +13,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from compbo.integrations.optuna.history import Plan
+from compbo.integrations.optuna.trials import JointBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
 
-    from compbo.integrations.optuna.history import History, Point
-    from compbo.optimizer import Optimizer
-    from compbo.propose import Telemetry
+    from compbo.bo.history import History, Point
+    from compbo.bo.suggest import Suggestion
+    from compbo.bo.telemetry import Telemetry
+    from compbo.integrations.optuna.trials import StudyView
 
 RECENT = 32  # how many numbers back an undecided trial is taken for one that is being decided right now
 
@@ -31,40 +33,44 @@ def first_of_block(number: int, batch_size: int) -> int:
 
 
 class Decision(NamedTuple):
-    """The point of a trial; plan and telemetry if they were made for it."""
+    """The point of a trial; the joint batch and its telemetry if they were made for it."""
 
     point: Point
-    plan: Plan | None = None
+    batch: JointBatch | None = None
     telemetry: Telemetry | None = None
 
 
 def decide(
-    number: int, batch_size: int, look: Callable[[], History], make_optimizer: Callable[[History], Optimizer]
+    number: int, batch_size: int, look: Callable[[], StudyView], suggest: Callable[[History, int], Suggestion]
 ) -> Decision:
-    """The point of trial `number`. look: the history now; it is asked again after every piece of long work.
+    """The point of trial `number`. With a batch_size of 1 it is decided by itself, whatever was planned.
 
-    With a batch_size of 1 it is decided by itself, whatever was planned.
+    Args:
+        number: of the trial.
+        batch_size: trials that share a joint batch.
+        look: the study now; it is asked again after every piece of long work.
+        suggest: a joint batch of that many points for a history.
     """
     settled: dict[int, Point] = {}  # undecided trials of earlier blocks, worked out here
     first = first_of_block(number, batch_size)
     while True:
-        history = look()
-        stored = [plan for plan in history.plans if plan.anchor >= first and plan.covers(number)]
+        view = look()
+        stored = [batch for batch in view.batches if batch.anchor >= first and batch.covers(number)]
         if stored and batch_size > 1:
-            return Decision(max(stored, key=lambda plan: plan.anchor).point_of(number))
-        waiting = [u for u in sorted(history.undecided) if number - RECENT <= u < first and u not in settled]
+            return Decision(max(stored, key=lambda batch: batch.anchor).point_of(number))
+        waiting = [u for u in sorted(view.undecided) if number - RECENT <= u < first and u not in settled]
         target = waiting[0] if waiting else number
-        anchor = _anchor(target, batch_size, history.undecided)
-        pending = {**{u: p for u, p in settled.items() if u in history.undecided}, **history.pending}
-        history.pending = {n: point for n, point in pending.items() if not anchor <= n <= target}
-        optimizer = make_optimizer(history)
-        plan = Plan(anchor, optimizer.ask(batch_size - anchor % batch_size))
+        anchor = _anchor(target, batch_size, view.undecided)
+        pending = {**{u: p for u, p in settled.items() if u in view.undecided}, **view.pending}
+        outside = {n: point for n, point in pending.items() if not anchor <= n <= target}
+        points, telemetry = suggest(view.history(outside), batch_size - anchor % batch_size)
+        batch = JointBatch(anchor, points)
         if target == number:
-            return Decision(plan.point_of(number), plan, optimizer.telemetry[-1])
-        settled |= {u: plan.point_of(u) for u in history.undecided if u < first and plan.covers(u)}
+            return Decision(batch.point_of(number), batch, telemetry)
+        settled |= {u: batch.point_of(u) for u in view.undecided if u < first and batch.covers(u)}
 
 
-def _anchor(number: int, batch_size: int, undecided: set[int]) -> int:
+def _anchor(number: int, batch_size: int, undecided: AbstractSet[int]) -> int:
     """The first of the undecided trials that lie directly before this one in its block; itself if there is none."""
     anchor = number
     while anchor % batch_size and anchor - 1 in undecided:

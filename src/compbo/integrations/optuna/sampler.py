@@ -1,4 +1,4 @@
-"""The sampler."""
+"""The sampler: the points of a study's trials, suggested from the history that its storage holds."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from optuna.search_space import intersection_search_space
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
 
-from compbo.checks import whole_number
+from compbo.bo.settings import Settings
+from compbo.bo.starts import StartPolicy
+from compbo.bo.suggest import suggest
+from compbo.inputs import whole_number
 from compbo.integrations.optuna.claims import holds
-from compbo.integrations.optuna.history import CONSTRAINTS, FINAL, PLAN, POINT, History, Reader, publish
 from compbo.integrations.optuna.planning import Decision, decide, first_of_block
-from compbo.optimizer import Optimizer
-from compbo.propose import StartPolicy
+from compbo.integrations.optuna.trials import CONSTRAINTS, FINAL, PLAN, POINT, Reader, publish
 from compbo.seeds import derive_seed
-from compbo.settings import Settings
 from compbo.space import Space
 from compbo.storage.stored_run import ASK
 from compbo.types import Budget
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
     from compbo.acquisition.integrands import Acquisition
+    from compbo.bo.history import History
+    from compbo.bo.suggest import Suggestion
+    from compbo.integrations.optuna.trials import StudyView
+    from compbo.maximizers import Maximizer
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +57,7 @@ class CompBOSampler(BaseSampler):
         self,
         *,
         acquisition: str | Acquisition = "ucb",
-        maximizer: str = "CAdam-ME",
+        maximizer: str | Maximizer = "CAdam-ME",
         batch_size: int = 1,
         seed: int | None = None,
         n_startup_trials: int = 10,
@@ -128,27 +132,22 @@ class CompBOSampler(BaseSampler):
         storage, trial_id = study._storage, trial._trial_id
         maximize = study.direction == StudyDirection.MAXIMIZE
         settings = replace(self._settings, direction="maximize" if maximize else "minimize")
-        plans_from = first_of_block(trial.number, settings.batch_size)
+        batches_from = first_of_block(trial.number, settings.batch_size)
 
-        def look() -> History:
-            return reader.history(study.get_trials(deepcopy=False), without=trial.number, plans_from=plans_from)
+        def look() -> StudyView:
+            return reader.view(study.get_trials(deepcopy=False), without=trial.number, batches_from=batches_from)
 
-        def make_optimizer(history: History) -> Optimizer:
-            optimizer = Optimizer(reader.space)
-            optimizer.settings = settings
-            optimizer.may_repeat = history.more_varies
-            optimizer.evaluations = history.evaluations
-            optimizer.pending = [point for _, point in sorted(history.pending.items())]
-            return optimizer
+        def suggest_points(history: History, count: int) -> Suggestion:
+            return suggest(reader.space, settings, history, count)
 
-        decision = decide(trial.number, settings.batch_size, look, make_optimizer)
-        if decision.plan is not None and len(decision.plan.points) > 1:
-            publish(storage, trial_id, PLAN, {"anchor": decision.plan.anchor, "points": decision.plan.points})
+        decision = decide(trial.number, settings.batch_size, look, suggest_points)
+        if decision.batch is not None and len(decision.batch.points) > 1:
+            publish(storage, trial_id, PLAN, {"anchor": decision.batch.anchor, "points": decision.batch.points})
         publish(storage, trial_id, POINT, decision.point)
         for _ in range(ATTEMPTS):
             if settings.noise or holds(decision.point, trial.number, look):
                 break
-            again = decide(trial.number, 1, look, make_optimizer)  # with the winner's point pending
+            again = decide(trial.number, 1, look, suggest_points)  # with the winner's point pending
             if again.point == decision.point:
                 break  # the space is used up
             decision = again

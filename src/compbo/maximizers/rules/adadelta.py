@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from compbo.maximizers.rules.base import Move, Rule, decayed
+from compbo.maximizers.rules.base import Move, Rule, average_square, decayed
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,9 +32,8 @@ def adadelta(lr: Schedule, rho: float = 0.9, weight_decay: float = 0.0, eps: flo
 
     def move(t: int, x: Tensor, gradient: Tensor, past: Squares) -> tuple[Move, Squares]:
         gradient = decayed(gradient, x, weight_decay)
-        past.gradient.mul_(rho).addcmul_(gradient, gradient, value=1 - rho)
-        phi1 = past.move.add(eps).sqrt_().div_(past.gradient.add(eps).sqrt_()).mul_(gradient)
-        past.move.mul_(rho).addcmul_(phi1, phi1, value=1 - rho)
-        return Move(phi1, lr(t)), past
+        square = average_square(past.gradient, gradient, rho)
+        phi1 = torch.sqrt(past.move + eps) / torch.sqrt(square + eps) * gradient
+        return Move(phi1, lr(t)), Squares(square, average_square(past.move, phi1, rho))
 
-    return Rule(init, move)
+    return Rule("Adadelta", init, move)

@@ -22,7 +22,7 @@ def adagrad(lr: Schedule, initial_accumulator: float = 0.0, weight_decay: float 
 
     def move(t: int, x: Tensor, gradient: Tensor, squares: Tensor) -> tuple[Move, Tensor]:
         gradient = decayed(gradient, x, weight_decay)
-        squares.addcmul_(gradient, gradient)
-        return Move(gradient, lr(t), squares.sqrt().add_(eps)), squares
+        squares = torch.addcmul(squares, gradient, gradient)
+        return Move(gradient, lr(t), torch.sqrt(squares) + eps), squares
 
-    return Rule(init, move)
+    return Rule("Adagrad", init, move)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from compbo.maximizers.rules.base import Move, Rule, decayed
+from compbo.maximizers.rules.base import Move, Rule, average, average_square, decayed
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -15,10 +15,25 @@ if TYPE_CHECKING:
 
 
 class Moments(NamedTuple):
-    """Running averages m of G and v of G^2, and the products of their beta so far (for the bias correction)."""
+    """Running averages m of G and v of G^2."""
 
     m: Tensor
     v: Tensor
+
+    @classmethod
+    def none(cls, x: Tensor) -> Moments:
+        """m = v = 0, before the first gradient."""
+        return cls(torch.zeros_like(x), torch.zeros_like(x))
+
+    def after(self, gradient: Tensor, beta1: float, beta2: float) -> Moments:
+        """m = beta1 m + (1 - beta1) G, v = beta2 v + (1 - beta2) G^2."""
+        return Moments(average(self.m, gradient, beta1), average_square(self.v, gradient, beta2))
+
+
+class AdamState(NamedTuple):
+    """The moments, and the products of their beta so far, for the correction of their bias."""
+
+    moments: Moments
     beta1_product: float = 1.0
     beta2_product: float = 1.0
 
@@ -36,18 +51,16 @@ def adam(
     decoupled: AdamW, where weight decay multiplies x by delta_t = 1 - lr_t w_d instead of entering the gradient.
     """
 
-    def init(x: Tensor) -> Moments:
-        return Moments(torch.zeros_like(x), torch.zeros_like(x))
+    def init(x: Tensor) -> AdamState:
+        return AdamState(Moments.none(x))
 
-    def move(t: int, x: Tensor, gradient: Tensor, past: Moments) -> tuple[Move, Moments]:
+    def move(t: int, x: Tensor, gradient: Tensor, past: AdamState) -> tuple[Move, AdamState]:
         rate, b1, b2 = lr(t), beta1(t), beta2(t)
         if not decoupled:
             gradient = decayed(gradient, x, weight_decay)
-        past.m.lerp_(gradient, 1 - b1)
-        past.v.mul_(b2).addcmul_(gradient, gradient, value=1 - b2)
-        product1, product2 = past.beta1_product * b1, past.beta2_product * b2
-        phi2 = past.v.sqrt().mul_((1 - product2) ** -0.5).add_(eps)
+        now = AdamState(past.moments.after(gradient, b1, b2), past.beta1_product * b1, past.beta2_product * b2)
+        phi2 = torch.sqrt(now.moments.v) * (1 - now.beta2_product) ** -0.5 + eps
         delta = 1 - rate * weight_decay if decoupled else 1.0
-        return Move(past.m, rate / (1 - product1), phi2, delta), Moments(past.m, past.v, product1, product2)
+        return Move(now.moments.m, rate / (1 - now.beta1_product), phi2, delta), now
 
-    return Rule(init, move)
+    return Rule("AdamW" if decoupled else "Adam", init, move)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import torch
 
+from compbo.maximizers.rules.adam import Moments
 from compbo.maximizers.rules.base import Move, Rule
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from compbo.maximizers.schedules import Schedule
-
-
-class Moments(NamedTuple):
-    """Running averages m of G and v of G^2."""
-
-    m: Tensor
-    v: Tensor
 
 
 def adamos(lr: Schedule, gamma1: Schedule, gamma2: Schedule, eps: float = 1e-8) -> Rule:
@@ -28,14 +22,10 @@ def adamos(lr: Schedule, gamma1: Schedule, gamma2: Schedule, eps: float = 1e-8) 
     turns the step into lr^1.5 t^-(alpha_d + gamma2_d/2).
     """
 
-    def init(x: Tensor) -> Moments:
-        return Moments(torch.zeros_like(x), torch.zeros_like(x))
-
     def move(t: int, x: Tensor, gradient: Tensor, past: Moments) -> tuple[Move, Moments]:
         del x
         g1, g2 = gamma1(t), gamma2(t)
-        past.m.lerp_(gradient, 1 - g1)
-        past.v.mul_(g2).addcmul_(gradient, gradient, value=1 - g2)
-        return Move(past.m, lr(t) * (1 - g2) ** 0.5 / (1 - g1), past.v.sqrt().add_(eps)), past
+        now = past.after(gradient, g1, g2)
+        return Move(now.m, lr(t) * (1 - g2) ** 0.5 / (1 - g1), torch.sqrt(now.v) + eps), now
 
-    return Rule(init, move)
+    return Rule("AdamOS", Moments.none, move)

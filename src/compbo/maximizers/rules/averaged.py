@@ -25,7 +25,7 @@ def averaged(tau: Schedule, a: float, beta: float) -> Rule:
 
     def move(t: int, x: Tensor, gradient: Tensor, m: Tensor) -> tuple[Move, Tensor]:
         del x
-        m.lerp_(gradient, a * tau(t))
+        m = torch.lerp(m, gradient, a * tau(t))
         return Move(m, 1 / beta, tau=tau(t)), m
 
-    return Rule(init, move)
+    return Rule("averaged", init, move)

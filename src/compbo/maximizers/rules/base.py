@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from compbo.types import Box
 
-History = Any  # what one rule remembers: a NamedTuple of tensors shaped like x, known to that rule only
+RuleState = Any  # what one rule keeps of the past gradients: a tensor, or a NamedTuple of them, shaped like x
 
 
 class Move(NamedTuple):
@@ -35,15 +35,15 @@ class Move(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """An optimiser's way with gradients, as a value.
+    """What a method does with its gradients, as a value.
 
-    init: x_0 -> history. move: (t, x_t, G_t, history) -> (move, history); t counts from 1. The history belongs to one
-    run: `move` may overwrite its tensors and hand the same ones back. Restarts never mix, so that one that fails
-    leaves the others alone.
+    name: as the catalogue shows it. init: x_0 -> state. move: (t, x_t, G_t, state) -> (move, new state), t from 1;
+    the tensors it is given stay as they are. Restarts never mix, so that one that fails leaves the others alone.
     """
 
-    init: Callable[[Tensor], History]
-    move: Callable[[int, Tensor, Tensor, History], tuple[Move, History]]
+    name: str
+    init: Callable[[Tensor], RuleState]
+    move: Callable[[int, Tensor, Tensor, RuleState], tuple[Move, RuleState]]
 
 
 def apply(move: Move, x: Tensor, box: Box) -> Tensor:
@@ -56,10 +56,14 @@ def apply(move: Move, x: Tensor, box: Box) -> Tensor:
     return target if move.tau == 1.0 else torch.lerp(x, target, move.tau)
 
 
-def no_history(x: Tensor) -> tuple[()]:
-    """The history of a rule that has none."""
-    del x
-    return ()
+def average(past: Tensor, new: Tensor, beta: float) -> Tensor:
+    """beta past + (1 - beta) new."""
+    return torch.lerp(past, new, 1 - beta)
+
+
+def average_square(past: Tensor, new: Tensor, beta: float) -> Tensor:
+    """beta past + (1 - beta) new^2."""
+    return torch.addcmul(beta * past, new, new, value=1 - beta)
 
 
 def decayed(gradient: Tensor, x: Tensor, weight_decay: float) -> Tensor:

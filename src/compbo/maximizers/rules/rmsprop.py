@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from compbo.maximizers.rules.base import Move, Rule, decayed
+from compbo.maximizers.rules.base import Move, Rule, average, average_square, decayed
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,15 +41,15 @@ def rmsprop(
 
     def move(t: int, x: Tensor, gradient: Tensor, past: Averages) -> tuple[Move, Averages]:
         gradient = decayed(gradient, x, weight_decay)
-        past.square.mul_(alpha).addcmul_(gradient, gradient, value=1 - alpha)
+        square, mean = average_square(past.square, gradient, alpha), past.mean
+        variance = square
         if centering:
-            past.mean.lerp_(gradient, 1 - alpha)
-            phi2 = past.square.addcmul(past.mean, past.mean, value=-1).sqrt_().add_(eps)
-        else:
-            phi2 = past.square.sqrt().add_(eps)
+            mean = average(past.mean, gradient, alpha)
+            variance = torch.addcmul(square, mean, mean, value=-1)
+        phi2 = torch.sqrt(variance) + eps
         if momentum == 0:
-            return Move(gradient, lr(t), phi2), past
-        past.buffer.mul_(momentum).addcdiv_(gradient, phi2)
-        return Move(past.buffer, lr(t)), past
+            return Move(gradient, lr(t), phi2), Averages(square, mean, past.buffer)
+        buffer = momentum * past.buffer + gradient / phi2
+        return Move(buffer, lr(t)), Averages(square, mean, buffer)
 
-    return Rule(init, move)
+    return Rule("RMSprop", init, move)

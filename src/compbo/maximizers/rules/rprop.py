@@ -42,9 +42,9 @@ def rprop(
         del x
         agreement = gradient * past.gradient
         turned = agreement < 0
-        growth = torch.ones_like(gradient).masked_fill_(agreement > 0, eta_plus).masked_fill_(turned, eta_minus)
-        past.size.mul_(growth).clamp_(smallest, largest)
-        past.gradient.copy_(gradient).masked_fill_(turned, 0.0)
-        return Move(past.gradient.sign().mul_(past.size), lr(t) / lr(1)), past
+        growth = torch.ones_like(gradient).masked_fill(agreement > 0, eta_plus).masked_fill(turned, eta_minus)
+        size = torch.clamp(growth * past.size, smallest, largest)
+        followed = gradient.masked_fill(turned, 0.0)
+        return Move(torch.sign(followed) * size, lr(t) / lr(1)), Steps(size, followed)
 
-    return Rule(init, move)
+    return Rule("Rprop", init, move)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from compbo.maximizers.rules.base import Move, Rule, decayed, no_history
+from compbo.maximizers.rules.base import Move, Rule, decayed
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,14 +28,10 @@ def sga(
 
     def move(t: int, x: Tensor, gradient: Tensor, m: Tensor) -> tuple[Move, Tensor]:
         gradient = decayed(gradient, x, weight_decay)
-        if t == 1:
-            m.copy_(gradient)
-        else:
-            m.mul_(momentum).add_(gradient, alpha=1 - dampening)
+        if momentum == 0:
+            return Move(gradient, lr(t)), m
+        m = gradient if t == 1 else torch.add(momentum * m, gradient, alpha=1 - dampening)
         phi1 = torch.add(gradient, m, alpha=momentum) if nesterov else m
         return Move(phi1, lr(t)), m
 
-    def plain(t: int, x: Tensor, gradient: Tensor, nothing: tuple[()]) -> tuple[Move, tuple[()]]:
-        return Move(decayed(gradient, x, weight_decay), lr(t)), nothing
-
-    return Rule(no_history, plain) if momentum == 0 else Rule(init, move)
+    return Rule("SGA", init, move)

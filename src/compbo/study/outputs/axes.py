@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from compbo.maximizers import CATALOGUE
 from compbo.study.outputs.source import KINDS, optimiser_names
-from compbo.study.tasks.datasets import REGRESSION
+from compbo.study.tasks.bayesmark.datasets import REGRESSION
+from compbo.study.tasks.bayesmark.task import parse_bayesmark
 from compbo.study.tasks.synthetic import FUNCTIONS, parse_synthetic
-from compbo.study.tasks.tuning import parse_tuning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ def task_axes(task: str) -> TaskAxes:
     if synthetic is not None:
         variant = NOISY if synthetic.noise else SHIFTED if synthetic.shifted else PLAIN
         return TaskAxes(SYNTHETIC, function=synthetic.function, variant=variant)
-    tuning = parse_tuning(task)
+    tuning = parse_bayesmark(task)
     if tuning is None:
         return TaskAxes(OWN, function=task, variant=OWN)
     problem = REGRESSION_TASKS if tuning.data in REGRESSION else CLASSIFICATION_TASKS

@@ -8,13 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compbo.study import scores
-from compbo.study.cell import Cell, Inner, OtherVersionError, Surrogate, cell_from_json
-from compbo.study.counts import PAPER_CLASSIFICATION, PAPER_REGRESSION, PAPER_SYNTHETIC
-from compbo.study.methods import KINDS, optimiser_names
-from compbo.study.schema import DONE, FAILED
-from compbo.study.store import Store, load
-from compbo.study.tuned import apply_tuned
+from compbo.study.cell import Cell, InnerSpec, OtherVersionError, SurrogateSpec, cell_from_json
+from compbo.study.grid.counts import PAPER_CLASSIFICATION, PAPER_REGRESSION, PAPER_SYNTHETIC
+from compbo.study.methods.registry import KINDS, optimiser_names
+from compbo.study.results import load, scores
+from compbo.study.results.schema import DONE, FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,11 +25,9 @@ __all__ = [
     "KINDS",
     "PAPER_COUNTS",
     "Cell",
-    "Inner",
+    "InnerSpec",
     "OtherVersionError",
-    "Store",
-    "Surrogate",
-    "apply_tuned",
+    "SurrogateSpec",
     "cell_from_json",
     "optimiser_names",
     "read_full",

@@ -1,20 +1,22 @@
-"""The black boxes of the study: synthetic functions, hyperparameter tuning, and your own."""
+"""The black boxes of the study: synthetic functions, Bayesmark's tuning tasks, and your own."""
 
-from compbo.study.tasks.base import FunctionTask, Task
-from compbo.study.tasks.registry import FAMILIES, get_task, list_tasks
-from compbo.study.tasks.stored import Reference, require_reference, stored_reference
+from compbo.study.tasks.bayesmark.reference import ReferenceLosses, require_reference, stored_reference
+from compbo.study.tasks.bayesmark.task import BayesmarkTask
+from compbo.study.tasks.registry import FAMILIES, get_task, list_tasks, modules_of, parse_builtin
 from compbo.study.tasks.synthetic import SyntheticTask
-from compbo.study.tasks.tuning import TuningTask
+from compbo.study.tasks.task import FunctionTask, Task
 
 __all__ = [
     "FAMILIES",
+    "BayesmarkTask",
     "FunctionTask",
-    "Reference",
+    "ReferenceLosses",
     "SyntheticTask",
     "Task",
-    "TuningTask",
     "get_task",
     "list_tasks",
+    "modules_of",
+    "parse_builtin",
     "require_reference",
     "stored_reference",
 ]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 
 from compbo.evaluation import describe
-from compbo.study.tasks.base import Task
-from compbo.study.tasks.datasets import DATASETS
-from compbo.study.tasks.models import MODELS
+from compbo.study.tasks.bayesmark.datasets import DATASETS
+from compbo.study.tasks.bayesmark.models import MODELS
+from compbo.study.tasks.bayesmark.task import IMPORTED, BayesmarkTask, metrics_of, parse_bayesmark
 from compbo.study.tasks.synthetic import DIMENSIONS, FUNCTIONS, SyntheticTask, parse_synthetic
-from compbo.study.tasks.tuning import TuningTask, metrics_of, parse_tuning
+from compbo.study.tasks.task import Task
 
 FAMILIES = ("synthetic", "shifted", "tuning")
 
@@ -22,10 +22,29 @@ def list_tasks(family: str | None = None) -> list[str]:
     if family is None:
         return [name for each in FAMILIES for name in list_tasks(each)]
     if family == "tuning":
-        return [TuningTask(model, data, m).name for data in DATASETS for m in metrics_of(data) for model in MODELS]
+        return [BayesmarkTask(model, data, m).name for data in DATASETS for m in metrics_of(data) for model in MODELS]
     if family in ("synthetic", "shifted"):
         return [SyntheticTask(f, d, shifted=family == "shifted").name for f in FUNCTIONS for d in DIMENSIONS]
     raise ValueError(f"No family of tasks {family!r}; there are {', '.join(FAMILIES)}.")
+
+
+def parse_builtin(spec: str, seed: int = 0) -> SyntheticTask | BayesmarkTask | None:
+    """The built-in task of a spec; None for `module:object`, and where no built-in task is written like this.
+
+    ValueError for a spec that begins well and is wrong, such as a function with an impossible dimension.
+    """
+    if ":" in spec:
+        return None
+    return parse_synthetic(spec, seed) or parse_bayesmark(spec, seed)
+
+
+def modules_of(spec: str) -> tuple[str, ...]:
+    """Modules that an evaluation of this task imports, as far as they are known."""
+    try:
+        task = parse_builtin(spec)
+    except ValueError:  # for `get_task` to tell
+        return ()
+    return IMPORTED if isinstance(task, BayesmarkTask) else ()
 
 
 def get_task(spec: str, seed: int = 0) -> Task:
@@ -33,19 +52,20 @@ def get_task(spec: str, seed: int = 0) -> Task:
 
     seed: of the task's noise. The object behind `module:object` is a task, or a function of the seed that returns one.
     """
-    if ":" in spec:
-        return _own_task(spec, seed)
-    task = parse_synthetic(spec, seed) or parse_tuning(spec, seed)
-    if task is None:
-        raise ValueError(
-            f"No task {spec!r}. Synthetic: FUNCTION-DIMENSION[-shifted][-noiseSTD] with {', '.join(FUNCTIONS)}; "
-            f"tuning: MODEL-DATA-METRIC with {', '.join(MODELS)} and {', '.join(DATASETS)}; your own: module:object."
-        )
-    return task
+    task = parse_builtin(spec, seed)
+    if task is not None:
+        return task
+    module, colon, path = spec.partition(":")
+    if colon:
+        return _own_task(module, path, seed)
+    raise ValueError(
+        f"No task {spec!r}. Synthetic: FUNCTION-DIMENSION[-shifted][-noiseSTD] with {', '.join(FUNCTIONS)}; "
+        f"tuning: MODEL-DATA-METRIC with {', '.join(MODELS)} and {', '.join(DATASETS)}; your own: module:object."
+    )
 
 
-def _own_task(spec: str, seed: int) -> Task:
-    module_name, _, path = spec.partition(":")
+def _own_task(module_name: str, path: str, seed: int) -> Task:
+    spec = f"{module_name}:{path}"
     if not module_name or not path:
         raise ValueError(f"Task {spec!r}: write module:object, for instance mypackage.tasks:furnace.")
     try:

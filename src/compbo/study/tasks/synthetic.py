@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Definition(NamedTuple):
+class FunctionDefinition(NamedTuple):
     """Name of a function in BoTorch, its f(x*) per dimension and what its dimension must be a multiple of."""
 
     botorch: str
@@ -45,12 +45,12 @@ def _styblinski_tang_minimum() -> tuple[float, float]:
 
 _STYBLINSKI_TANG_X, _STYBLINSKI_TANG_F = _styblinski_tang_minimum()
 
-FUNCTIONS: dict[str, Definition] = {
-    "dixon-price": Definition("DixonPrice"),
-    "powell": Definition("Powell", multiple=4),
-    "levy": Definition("Levy"),
-    "ackley": Definition("Ackley"),
-    "styblinski-tang": Definition("StyblinskiTang", optimum_per_dimension=_STYBLINSKI_TANG_F),
+FUNCTIONS: dict[str, FunctionDefinition] = {
+    "dixon-price": FunctionDefinition("DixonPrice"),
+    "powell": FunctionDefinition("Powell", multiple=4),
+    "levy": FunctionDefinition("Levy"),
+    "ackley": FunctionDefinition("Ackley"),
+    "styblinski-tang": FunctionDefinition("StyblinskiTang", optimum_per_dimension=_STYBLINSKI_TANG_F),
 }
 DIMENSIONS = (16, 40, 60, 80, 100, 120)  # of the paper
 

@@ -19,7 +19,7 @@ from compbo.study.outputs.look import class_look, look
 from compbo.study.outputs.phrases import basis, intervals, seeds_of
 from compbo.study.outputs.runs import NothingToShowError
 from compbo.study.outputs.statistics.bootstrap import estimate, median
-from compbo.study.tasks.models import MODELS
+from compbo.study.tasks.bayesmark.models import MODELS
 from compbo.words import counted
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import compbo
-from compbo.files import check_target
+from compbo.inputs import check_target
 from compbo.report import fragments as piece
 from compbo.report.document import filled, resource, script_slots, write_document
 from compbo.report.theme import TEMPLATE
@@ -18,6 +17,7 @@ from compbo.study.outputs.page.rerun import grid_text, machines, versions
 from compbo.study.outputs.page.tables import experiments_table, missing_table, sortable_table1
 from compbo.study.outputs.phrases import seeds_of
 from compbo.study.outputs.runs import not_there
+from compbo.versions import VERSION
 from compbo.words import counted
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def _words(study: Study, title: str) -> dict[str, str]:
         "grid": piece.safe(grid_text(table)),
         "versions": piece.rows(versions(table)),
         "machines": piece.rows(machines(table)),
-        "version": piece.safe(compbo.__version__),
+        "version": piece.safe(VERSION),
         "count": cells,
     }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from compbo.maximizers import CATALOGUE
 from compbo.study.outputs.axes import sorted_acquisitions, sorted_optimisers
 from compbo.study.outputs.phrases import listed
-from compbo.study.outputs.source import Inner, Surrogate, cell_from_json
+from compbo.study.outputs.source import InnerSpec, SurrogateSpec, cell_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def grid_text(table: pd.DataFrame) -> str:
 
 def _budget(cell: Cell) -> tuple[Any, ...]:
     """What a block of a grid has one of; methods without a surrogate or inner budget join those that have one."""
-    surrogate, inner = cell.surrogate or Surrogate(), cell.inner or Inner()
+    surrogate, inner = cell.surrogate or SurrogateSpec(), cell.inner or InnerSpec()
     return (cell.batch, cell.steps, cell.initial, tuple(vars(inner).items()), surrogate.kernel, surrogate.priors)
 
 

@@ -29,10 +29,12 @@ FORMS = {
 
 def domain_words(hyperparameter: Hyperparameter) -> str:
     """The tuning domain as the paper writes it: LU(low, high), U(low, high), U{0, 1}; empty if it is not tuned."""
-    if hyperparameter.tuned is not None:
-        low, high, scale = hyperparameter.tuned
-        return f"{'LU' if scale == 'log' else 'U'}({_number(low)}, {_number(high)})"
-    return "U{0, 1}" if hyperparameter.is_tuned else ""
+    if hyperparameter.tuned is None:
+        return ""
+    if hyperparameter.tuned is True:
+        return "U{0, 1}"
+    low, high, scale = hyperparameter.tuned
+    return f"{'LU' if scale == 'log' else 'U'}({_number(low)}, {_number(high)})"
 
 
 def _number(value: float) -> str:

@@ -62,7 +62,7 @@ PaperNumbers = dict[tuple[Line, str], tuple[float, float]]
 def paper_numbers() -> PaperNumbers:
     """The paper's #Best and NFR by line and dimension, subtotals and totals worked out from its rows."""
     rows: PaperNumbers = {}
-    with resources.files("compbo.study").joinpath("data", "table1.csv").open(encoding="utf-8") as file:
+    with resources.files("compbo.study.outputs.tables").joinpath("table1.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             name = _PAPER_NAMES.get((row["optimiser"], row["category"]), row["optimiser"])
             line = Line(row["category"], row["order"], name)

@@ -1,0 +1,1 @@
+"""From a history to a suggestion: everything that decides which points are evaluated next."""

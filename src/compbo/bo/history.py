@@ -1,0 +1,154 @@
+"""The history of an optimisation: what was evaluated, what is being evaluated, and both as a model sees them.
+
+The user's direction is turned into maximisation here: everything that follows a history is maximised.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+
+import torch
+
+from compbo.types import DTYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from torch import Tensor
+
+    from compbo.evaluation import Evaluation
+    from compbo.space import Space
+
+Direction = Literal["minimize", "maximize"]
+Point = dict[str, Any]
+
+
+class HasValue(Protocol):
+    """An evaluation, or a record of one; the value is None where it failed."""
+
+    @property
+    def value(self) -> float | None:
+        """What the objective returned."""
+        ...
+
+
+Evaluated = TypeVar("Evaluated", bound=HasValue)
+
+
+def sign_of(direction: Direction) -> float:
+    """What values are multiplied by so that larger is better: 1 or -1."""
+    return 1.0 if direction == "maximize" else -1.0
+
+
+def best_evaluation(evaluations: Iterable[Evaluated], direction: Direction) -> Evaluated | None:
+    """The one with the best value, the first of equals; None if none has a value."""
+    sign = sign_of(direction)
+    measured = [evaluation for evaluation in evaluations if evaluation.value is not None]
+    return max(measured, key=lambda evaluation: sign * (evaluation.value or 0.0), default=None)
+
+
+def point_key(point: Point) -> str:
+    """What makes two points the same: equal keys, equal points."""
+    return json.dumps(point, sort_keys=True, default=str)
+
+
+class Observations(NamedTuple):
+    """A history in the unit cube, maximised, in an order that does not depend on arrival (the canonical order).
+
+    A failed evaluation stands at the worst value seen (-inf where there is none), so that a model avoids it; where the
+    same point has a value as well, it was tried again with success, and the failure is left out.
+    """
+
+    x: Tensor  # (n, d)
+    y: Tensor  # (n,)
+    failed: Tensor  # (n,) bool
+    pending: Tensor  # (p, d)
+
+    def incumbents(self, count: int) -> Tensor:
+        """The points of the best observations (at most `count`, d), best first."""
+        return self.x[torch.argsort(self.y, descending=True, stable=True)[:count]]
+
+    def digest(self) -> str:
+        """A short name that depends on what is known and pending, and on nothing else."""
+        parts = [tensor.numpy().tobytes() for tensor in (self.x, self.y, self.pending)]
+        return hashlib.sha256(b"|".join(parts)).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class History:
+    """Evaluations in the order of arrival, and the pending points: suggested, and not evaluated yet.
+
+    repeats_allowed: evaluations differ in more than their points (an Optuna trial has parameters outside the space),
+    so a point may be suggested again.
+
+    >>> from compbo import Evaluation
+    >>> history = History().asked([{"x": 0.5}]).told([Evaluation({"x": 0.5}, 2.0), Evaluation({"x": 0.75}, 3.0)])
+    >>> history.pending, history.best("maximize").params
+    ((), {'x': 0.75})
+    """
+
+    evaluations: tuple[Evaluation, ...] = ()
+    pending: tuple[Point, ...] = ()
+    repeats_allowed: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many points it knows of, evaluated or pending."""
+        return len(self.evaluations) + len(self.pending)
+
+    @property
+    def points(self) -> list[Point]:
+        """All points, the evaluated ones first."""
+        return [*(evaluation.params for evaluation in self.evaluations), *self.pending]
+
+    @property
+    def has_success(self) -> bool:
+        """Whether some evaluation has a value."""
+        return any(not evaluation.failed for evaluation in self.evaluations)
+
+    def best(self, direction: Direction) -> Evaluation | None:
+        """The best evaluation, the earliest of equals; None before the first success."""
+        return best_evaluation(self.evaluations, direction)
+
+    def asked(self, points: Iterable[Point]) -> History:
+        """The history with more pending points."""
+        return replace(self, pending=(*self.pending, *points))
+
+    def told(self, evaluations: Sequence[Evaluation]) -> History:
+        """The history with more evaluations; their points are no longer pending."""
+        pending = list(self.pending)
+        for evaluation in evaluations:
+            if evaluation.params in pending:
+                pending.remove(evaluation.params)
+        return replace(self, evaluations=(*self.evaluations, *evaluations), pending=tuple(pending))
+
+    def forgotten(self, points: Iterable[Point]) -> History:
+        """The history without these pending points; ValueError if one is not pending."""
+        pending = list(self.pending)
+        for point in points:
+            if point not in pending:
+                raise ValueError(f"forget: {point} is not pending.")
+            pending.remove(point)
+        return replace(self, pending=tuple(pending))
+
+    def observations(self, space: Space, direction: Direction) -> Observations:
+        """What a model sees of it."""
+        measured = {point_key(e.params) for e in self.evaluations if not e.failed}
+        known = [e for e in self.evaluations if not e.failed or point_key(e.params) not in measured]
+        sign = sign_of(direction)
+        values = [None if e.value is None else sign * e.value + 0.0 for e in known]  # no -0.0
+        worst = min((value for value in values if value is not None), default=-math.inf)
+        y = [worst if value is None else value for value in values]
+        x = space.to_unit([e.params for e in known])
+        order = sorted(range(len(y)), key=lambda i: (x[i].tolist(), y[i]))
+        pending = space.to_unit(self.pending)
+        return Observations(
+            x=x[order],
+            y=torch.tensor([y[i] for i in order], dtype=DTYPE),
+            failed=torch.tensor([values[i] is None for i in order], dtype=torch.bool),
+            pending=pending[sorted(range(len(pending)), key=lambda i: pending[i].tolist())],
+        )

@@ -1,0 +1,155 @@
+"""Settings: everything but the space and the history that determines a suggestion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from compbo.acquisition.integrands import acquisition_from_dict, acquisition_to_dict, get_acquisition
+from compbo.bo.starts import StartPolicy
+from compbo.errors import OptionError
+from compbo.inputs import real, whole_number
+from compbo.maximizers import Maximizer, make_maximizer
+from compbo.surrogate.kernels import get_kernel
+from compbo.surrogate.priors import get_priors
+from compbo.types import Budget
+
+if TYPE_CHECKING:
+    from compbo.acquisition.integrands import Acquisition
+    from compbo.bo.history import Direction
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything but the space and the history that determines a suggestion: the options of `Optimizer`.
+
+    Names of an acquisition and of a maximizer become values: `Settings(maximizer="RS").maximizer` is a `Maximizer`.
+
+    Args:
+        acquisition: a name (ei, pi, sr, ucb, logei) or a value such as `UCB(beta=0.5)`.
+        maximizer: a name of the catalogue, or a `Maximizer`.
+        hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
+        batch_size: points that are suggested together.
+        direction: "minimize" or "maximize".
+        seed: the source of everything random.
+        kernel: of the Gaussian process, "matern52" or "se".
+        priors: of its hyperparameters, "paper" or "dimension-scaled".
+        noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
+        initial_design: "sobol" or "uniform".
+        initial_points: before the first suggestion of a model; None: two per dimension, from 2 to 16, at least a batch.
+        starts: raw batches and restarts of a maximisation.
+        budget: steps, seconds and memory of a maximisation.
+        minibatch: samples K of one step.
+    """
+
+    acquisition: str | Acquisition = "ucb"
+    maximizer: str | Maximizer = "CAdam-ME"
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    batch_size: int = 1
+    direction: Direction = "minimize"
+    seed: int = 0
+    kernel: str = "matern52"
+    priors: str = "paper"
+    noise: float | None = None
+    initial_design: Literal["sobol", "uniform"] = "sobol"
+    initial_points: int | None = None
+    starts: StartPolicy = field(default_factory=StartPolicy)
+    budget: Budget = field(default_factory=Budget)
+    minibatch: int = 128
+
+    def __post_init__(self) -> None:
+        """Check every option where it is named."""
+        object.__setattr__(self, "acquisition", get_acquisition(self.acquisition))
+        maximizer = as_maximizer(self.maximizer, self.hyperparameters)
+        object.__setattr__(self, "maximizer", maximizer)
+        object.__setattr__(self, "hyperparameters", dict(maximizer.hyperparameters))
+        get_kernel(self.kernel)
+        get_priors(self.priors, 1)
+        for name, least in (("batch_size", 1), ("minibatch", 1), ("initial_points", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if name != "initial_points" or value is not None:
+                object.__setattr__(self, name, whole_number(name, value, least))
+        if self.direction not in ("minimize", "maximize"):
+            raise OptionError(
+                "direction", "{option} must be 'minimize' or 'maximize', got {given!r}.", given=self.direction
+            )
+        if self.initial_design not in ("sobol", "uniform"):
+            raise OptionError(
+                "initial_design", "{option} must be 'sobol' or 'uniform', got {given!r}.", given=self.initial_design
+            )
+        if self.noise is not None:
+            object.__setattr__(self, "noise", _deviation(self.noise))
+        for name, kind in (("starts", StartPolicy), ("budget", Budget)):
+            if not isinstance(getattr(self, name), kind):
+                raise OptionError(
+                    name,
+                    "{option} must be a {kind}(...), got {given!r}.",
+                    kind=kind.__name__,
+                    given=getattr(self, name),
+                )
+
+    @classmethod
+    def of(cls, caller: str, options: Mapping[str, Any]) -> Settings:
+        """Settings from options by name; ValueError, in the name of the caller, for one that does not exist."""
+        known = sorted(f.name for f in fields(cls))
+        for name in options:
+            if name not in known:
+                raise ValueError(f"{caller}: {name!r} is not an option; the options are {', '.join(known)}.")
+        return cls(**options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; the maximizer with all its hyperparameters."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "hyperparameters"}
+        name = as_maximizer(self.maximizer).name
+        return {
+            **plain,
+            "acquisition": acquisition_to_dict(get_acquisition(self.acquisition)),
+            "maximizer": {"name": name, "hyperparameters": dict(self.hyperparameters)},
+            "starts": asdict(self.starts),
+            "budget": asdict(self.budget),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Settings:
+        """The inverse of `to_dict`."""
+        values = {
+            "acquisition": acquisition_from_dict(data["acquisition"]),
+            "maximizer": as_maximizer(**data["maximizer"]),
+            "starts": StartPolicy(**data["starts"]),
+            "budget": Budget(**data["budget"]),
+        }
+        return cls(**{**data, **values})
+
+
+def as_maximizer(name: str | Maximizer, hyperparameters: Mapping[str, Any] = MappingProxyType({})) -> Maximizer:
+    """The maximizer of that name with these hyperparameters, the others at their defaults; a value as it is."""
+    if not isinstance(hyperparameters, Mapping):
+        raise OptionError(
+            "hyperparameters", "{option} must be a mapping of names to numbers, got {given!r}.", given=hyperparameters
+        )
+    given = {str(key): value for key, value in hyperparameters.items()}
+    if isinstance(name, Maximizer):
+        if given and given != dict(name.hyperparameters):
+            raise OptionError(
+                "hyperparameters",
+                "{option}: this {name} has its own; leave them out, or give its name.",
+                name=name.name,
+            )
+        return name
+    try:
+        return make_maximizer(name, **given)
+    except KeyError as error:
+        raise OptionError("maximizer", "{option}: {reason}", reason=error.args[0]) from error
+
+
+def _deviation(noise: Any) -> float:
+    if not 0 <= real(noise) < math.inf:
+        raise OptionError(
+            "noise",
+            "{option} must be a standard deviation >= 0 in the units of the objective, got {given!r}.",
+            given=noise,
+        )
+    return real(noise)

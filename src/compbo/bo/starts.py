@@ -1,0 +1,97 @@
+"""Where an ascent begins: raw batches, some of them around the best observations, and the choice among them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from compbo.inputs import real, whole_number
+from compbo.types import DTYPE
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from compbo.types import Box
+
+NARROWEST, WIDEST = 1e-3, 0.2  # standard deviations of a perturbation, as shares of the box
+PERTURBED = 20.0  # coordinates that are perturbed on average, where there are more
+
+
+@dataclass(frozen=True)
+class StartPolicy:
+    """Where the ascent begins.
+
+    raw_batches uniform batches, a share `around_incumbents` of them drawn around the best observations instead, each
+    by perturbing a random subset of coordinates; the Boltzmann heuristic of BoTorch (temperature 1/eta) picks
+    `restarts` of them, the best one always among them.
+    """
+
+    raw_batches: int = 1024
+    restarts: int = 32
+    around_incumbents: float = 0.5
+    eta: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot start anything."""
+        for name, least in (("raw_batches", 1), ("restarts", 0)):
+            object.__setattr__(self, name, whole_number(f"StartPolicy: {name}", getattr(self, name), least))
+        if not 1 <= self.restarts <= self.raw_batches:
+            raise ValueError(
+                f"StartPolicy: restarts must be between 1 and raw_batches ({self.raw_batches}), got {self.restarts}."
+            )
+        if not 0.0 <= real(self.around_incumbents) <= 1.0:
+            raise ValueError(f"StartPolicy: around_incumbents is a share in [0, 1], got {self.around_incumbents!r}.")
+        if not 0 < real(self.eta) < math.inf:
+            raise ValueError(f"StartPolicy: eta must be positive and finite, got {self.eta!r}.")
+        for name in ("around_incumbents", "eta"):
+            object.__setattr__(self, name, real(getattr(self, name)))
+
+
+def raw_batches(q: int, box: Box, incumbents: Tensor, starts: StartPolicy, generator: Generator) -> Tensor:
+    """(raw_batches, q, d): uniform ones, then those around the incumbents (k, d), if there are any."""
+    d = len(box.lower)
+    near_incumbents = round(starts.raw_batches * starts.around_incumbents) if len(incumbents) > 0 else 0
+    uniform = torch.rand(starts.raw_batches, q, d, dtype=DTYPE, generator=generator)
+    raw = box.lower + (box.upper - box.lower) * uniform
+    if near_incumbents > 0:
+        raw[-near_incumbents:] = around(incumbents, (near_incumbents, q), box, generator)
+    return raw
+
+
+def around(centres: Tensor, shape: tuple[int, int], box: Box, generator: Generator) -> Tensor:
+    """Centres (k, d), drawn at random, with a random subset of coordinates perturbed: (*shape, d)."""
+    d = len(box.lower)
+    which = torch.randint(len(centres), shape, generator=generator)
+    exponent = torch.rand((*shape, 1), dtype=DTYPE, generator=generator)
+    width = NARROWEST * (WIDEST / NARROWEST) ** exponent * (box.upper - box.lower)
+    noise = torch.randn((*shape, d), dtype=DTYPE, generator=generator) * width
+    mask = torch.rand((*shape, d), dtype=DTYPE, generator=generator) < min(1.0, PERTURBED / d)
+    always = torch.randint(d, (*shape, 1), generator=generator)
+    mask.scatter_(-1, always, True)
+    return box.project(centres[which] + noise * mask)
+
+
+def boltzmann(values: Tensor, count: int, eta: float, generator: Generator) -> Tensor:
+    """BoTorch's heuristic: `count` different indices with weights exp(eta * standardised value), the best included.
+
+    Rows without a finite value are taken only when there are not enough others.
+    """
+    ranked = torch.where(torch.isfinite(values), values, -torch.inf)
+    finite = torch.isfinite(values).nonzero().squeeze(-1)
+    if len(finite) <= count:
+        return torch.argsort(ranked, descending=True, stable=True)[:count]
+    deviation = values[finite].std()
+    if 0 < float(deviation) < math.inf:
+        standard = (values[finite] - values[finite].max()) / deviation
+        # The top weight is 1 and none vanishes: multinomial needs `count` that are not zero.
+        weights = (eta * standard).clamp_min(-300.0).exp()
+        chosen = finite[torch.multinomial(weights, count, generator=generator)]
+    else:
+        chosen = finite[torch.randperm(len(finite), generator=generator)[:count]]
+    best = ranked.argmax()
+    if not bool((chosen == best).any()):
+        chosen[-1] = best
+    return chosen

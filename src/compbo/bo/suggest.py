@@ -1,0 +1,110 @@
+"""A suggestion: Algorithm 1 of the paper, lines 3 and 4, as a function of the space, the settings and the history."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from compbo.acquisition.integrands import get_acquisition
+from compbo.bo.design import design_points, design_size
+from compbo.bo.duplicates import distinct_points
+from compbo.bo.model import model_of
+from compbo.bo.propose import AcquisitionProblem, propose, remaining
+from compbo.bo.settings import as_maximizer
+from compbo.bo.telemetry import Telemetry
+from compbo.bo.verdict import Verdict
+from compbo.inputs import whole_number
+from compbo.seeds import stream
+from compbo.words import counted
+
+if TYPE_CHECKING:
+    from compbo.bo.history import History, Point
+    from compbo.bo.settings import Settings
+    from compbo.space import Space
+
+INCUMBENTS = 8  # best observations around which raw batches are drawn
+
+
+class Suggestion(NamedTuple):
+    """The points to evaluate next, and how they were found."""
+
+    points: list[Point]
+    telemetry: Telemetry
+
+
+def suggest(space: Space, settings: Settings, history: History, count: int | None = None) -> Suggestion:
+    """The next joint batch of points.
+
+    A pure function: nothing is changed, and the same arguments give the same points, bit for bit. Evaluations and
+    pending points count as sets: their order of arrival changes nothing. (Telemetry measures seconds besides, and with
+    `Budget.seconds` the clock decides how far a maximisation comes.)
+
+    Args:
+        space: where the points lie.
+        settings: how they are found.
+        history: what was evaluated and what is pending.
+        count: how many points; None: `settings.batch_size`.
+
+    Returns:
+        Valid points, none of them known to the history while there are others, and the telemetry.
+
+    >>> from compbo import Evaluation, Float, Settings, Space
+    >>> from compbo.bo.history import History
+    >>> space = Space({"x": Float(0, 1)})
+    >>> history = History((Evaluation({"x": 0.25}, 1.0),))
+    >>> points, telemetry = suggest(space, Settings(initial_points=2), history)
+    >>> len(points), telemetry.reason
+    (1, '1 point of the sobol design')
+    """
+    count = whole_number("count", settings.batch_size if count is None else count)
+    if history.size < design_size(space, settings) or not history.has_success:
+        return _from_design(space, settings, history, count)
+    return _from_model(space, settings, history, count)
+
+
+def _from_design(space: Space, settings: Settings, history: History, count: int) -> Suggestion:
+    started = time.perf_counter()
+    points = design_points(space, settings, history, count)
+    telemetry = Telemetry(
+        Verdict.DESIGN,
+        f"{counted(count, 'point')} of the {settings.initial_design} design",
+        observations=len(history.evaluations),
+        pending=len(history.pending),
+        points=count,
+        start_seconds=time.perf_counter() - started,
+    )
+    return Suggestion(points, telemetry)
+
+
+def _from_model(space: Space, settings: Settings, history: History, count: int) -> Suggestion:
+    observations = history.observations(space, settings.direction)
+    generator = stream(settings.seed, "ask", observations.digest(), count)
+    started = time.perf_counter()
+    gp = model_of(space, settings, observations)
+    fit_seconds = time.perf_counter() - started
+    problem = AcquisitionProblem(
+        gp.posterior,
+        get_acquisition(settings.acquisition),
+        gp.best,
+        incumbents=observations.incumbents(INCUMBENTS),
+        pending=observations.pending if len(observations.pending) > 0 else None,
+    )
+    batch, telemetry = propose(
+        problem,
+        count,
+        maximizer=as_maximizer(settings.maximizer),
+        generator=generator,
+        budget=remaining(settings.budget, fit_seconds),
+        starts=settings.starts,
+        minibatch=settings.minibatch,
+    )
+    distinct = distinct_points(space, history, batch, problem, noisy=bool(settings.noise), generator=generator)
+    telemetry = replace(
+        telemetry,
+        observations=len(history.evaluations),
+        fit_seconds=fit_seconds,
+        replaced=distinct.replaced,
+        reason=telemetry.reason + distinct.note,
+    )
+    return Suggestion(distinct.points, telemetry)

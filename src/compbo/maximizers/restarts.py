@@ -1,0 +1,147 @@
+"""Where the restarts of a maximisation stand: the best so far, which have failed, and what the trace will say.
+
+A restart that cannot be evaluated is frozen at its best point; the others go on as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+
+from compbo.types import Status, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from compbo.maximizers.budget import Clock
+    from compbo.types import Inner, Oracle
+
+
+@dataclass
+class Info:
+    """What a person wants to see of the restarts; no step depends on it."""
+
+    value: Tensor  # (B,) at the current points
+    start_value: Tensor  # (B,)
+    gradient_norm: Tensor  # (B,) of the last gradient
+    steps: int = 0
+    jitter: float = 0.0
+    values: list[Tensor] = field(default_factory=list)  # after every step, if recorded
+    points: list[Tensor] = field(default_factory=list)
+
+
+class RestartBatch:
+    """B restarts on their way: what the next step needs of the past, and beside it what the trace will say.
+
+    x (B, q, d): where they stand. best, best_value: the best point of each so far. failed (B,): which cannot go on.
+    """
+
+    def __init__(self, x: Tensor, clock: Clock, record: bool) -> None:
+        """record: keep values and points of every step."""
+        unknown = x.new_full(x.shape[:1], torch.nan)
+        self.x, self.clock, self.record = x, clock, record
+        self.best, self.best_value = x.clone(), unknown.clone()
+        self.failed, self.some_failed = torch.zeros_like(unknown, dtype=torch.bool), False
+        self.info = Info(unknown, unknown.clone(), unknown.clone())
+
+    @property
+    def all_failed(self) -> bool:
+        """Whether none can go on."""
+        return self.some_failed and bool(self.failed.all())
+
+    def fail(self, which: Tensor) -> None:
+        """Mark restarts (B,) that cannot go on."""
+        self.failed = self.failed | which
+        self.some_failed = bool(self.failed.any())
+
+    def held(self, x: Tensor) -> Tensor:
+        """x (B, q, d), with the best points in place of those of failed restarts."""
+        return torch.where(self.failed[:, None, None], self.best, x) if self.some_failed else x
+
+    def broken(self, inner: Inner) -> Tensor | None:
+        """Which rows have no usable columns: marked by the oracle, or not finite. None: all are sound."""
+        self.info.jitter = max(self.info.jitter, inner.jitter)
+        if _all_finite(inner.v) and not bool(inner.failed.any()):
+            return None
+        return inner.failed | ~torch.isfinite(inner.v.sum((-2, -1)))
+
+    def arrive(self, x: Tensor, value: Tensor, broken: Tensor | None) -> None:
+        """Take x with its values as the current points; restarts that are broken there are frozen at their best."""
+        if broken is not None:
+            self.fail(broken)
+        if not _all_finite(value):
+            self.fail(~torch.isfinite(value))
+        better = is_better(value, self.best_value)
+        if self.some_failed:
+            better &= ~self.failed
+        if bool(better.any()):
+            self.best = torch.where(better[:, None, None], x, self.best)
+            self.best_value = torch.where(better, value, self.best_value)
+        self.x = self.held(x)
+        self.info.value = torch.where(self.failed, self.best_value, value) if self.some_failed else value
+
+    def leave(self, gradient: Tensor, x: Tensor) -> Tensor:
+        """Where the restarts go next: x, but those whose gradient or move is not finite stay at their best."""
+        norm = torch.linalg.vector_norm(gradient, dim=(1, 2))
+        if not (_all_finite(norm) and _all_finite(x)):
+            sound = torch.isfinite(norm) & torch.isfinite(x.sum((1, 2)))
+            norm = torch.where(sound, norm, self.info.gradient_norm)
+            self.fail(~sound)
+        self.info.gradient_norm = norm
+        return self.held(x)
+
+    def advance(self) -> None:
+        """Count a finished step."""
+        self.info.steps += 1
+        if self.record:
+            self.info.values.append(self.info.value)
+            self.info.points.append(self.x)
+
+    def trace(self, ending: Status | Sequence[Status]) -> Trace:
+        """What is left for the caller."""
+        info, restarts = self.info, len(self.x)
+        endings = (ending,) * restarts if isinstance(ending, Status) else ending
+        return Trace(
+            final=self.x,
+            final_value=info.value,
+            best=self.best,
+            best_value=self.best_value,
+            start_value=info.start_value,
+            gradient_norm=info.gradient_norm,
+            status=tuple(
+                Status.FAILED if failed else status
+                for failed, status in zip(self.failed.tolist(), endings, strict=True)
+            ),
+            steps=info.steps,
+            seconds=self.clock.seconds(),
+            jitter=info.jitter,
+            values=_stacked(info.values, self.best_value) if self.record else None,
+            points=_stacked(info.points, self.best) if self.record else None,
+        )
+
+
+def is_better(value: Tensor, best_value: Tensor) -> Tensor:
+    """Where a value beats the best one so far. A best value of NaN, none yet, is beaten by any."""
+    return ~(value <= best_value)
+
+
+def values_on_fixed_draw(oracle: Oracle, x: Tensor) -> tuple[Tensor, float]:
+    """f(g(x)) (B,) on the run's fixed draw, NaN where it cannot be computed, and the jitter it needed."""
+    inner = oracle.inner(x, oracle.fixed_draw(), gradient_rows=0)
+    value = oracle.outer(inner.v)
+    return value.masked_fill(inner.failed | ~torch.isfinite(value), torch.nan), inner.jitter
+
+
+def _all_finite(values: Tensor) -> bool:
+    """Whether every entry is finite, by one number. False says nothing: the sum may have overflowed."""
+    return math.isfinite(float(values.sum()))
+
+
+def _stacked(steps: list[Tensor], like: Tensor) -> Tensor:
+    """(T, ...), also for no steps at all."""
+    return torch.stack(steps) if steps else like.new_zeros((0, *like.shape))

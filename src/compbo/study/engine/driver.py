@@ -1,0 +1,154 @@
+"""The driver: it runs the cells that are not stored yet, and stores each row when it arrives.
+
+It may be killed at any moment: at most the cells that are running are lost, and the same call goes on with the rest.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from compbo.study.engine.pools import CellLostError, PoolError
+from compbo.study.engine.progress import StudyProgress
+from compbo.study.results import schema
+from compbo.versions import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from compbo.study.cell import Cell
+    from compbo.study.engine.pools import FinishedCell, Pool
+    from compbo.study.results.store import Store
+    from compbo.study.results.survey import Survey
+
+POLL_SECONDS = 1.0
+
+
+class CellSource(Protocol):
+    """Gives the driver one cell after the other."""
+
+    def next(self) -> Cell | None:
+        """A cell to run now; None if there is none, or none before another has finished."""
+        ...
+
+    def finished(self, cell: Cell, row: schema.Row) -> None:
+        """A cell was run and stored."""
+        ...
+
+    def ahead(self) -> Iterable[Cell]:
+        """The cells that are still to be handed out, as far as they are known."""
+        ...
+
+    def __len__(self) -> int:
+        """How many cells have not finished, handed out or not."""
+        ...
+
+
+class CellList:
+    """Cells that are known from the beginning, in order."""
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        self._waiting = deque(cells)
+        self._unfinished = len(self._waiting)
+
+    def next(self) -> Cell | None:
+        """The next of the list."""
+        return self._waiting.popleft() if self._waiting else None
+
+    def finished(self, cell: Cell, row: schema.Row) -> None:  # noqa: ARG002
+        """Count it; no other cell depends on it."""
+        self._unfinished -= 1
+
+    def ahead(self) -> Iterable[Cell]:
+        """The rest of the list."""
+        return self._waiting
+
+    def __len__(self) -> int:
+        return self._unfinished
+
+
+class RunSummary(NamedTuple):
+    """How many cells a call of the driver has run, how many of these failed, and how many were stored before."""
+
+    run: int
+    failed: int
+    there_before: int
+
+
+def run_study(
+    cells: Sequence[Cell],
+    store: Store,
+    make_pool: Callable[[], Pool],
+    *,
+    retry: bool = False,
+    show: bool | None = None,
+) -> RunSummary:
+    """Run the cells that are not stored yet.
+
+    Args:
+        cells: what is wanted; a cell that is there twice is run once.
+        store: the results folder.
+        make_pool: makes what runs the cells, once the folder is locked.
+        retry: run those that are stored as failed as well.
+        show: as for `StudyProgress`.
+    """
+    once = {cell.hash: cell for cell in cells}.values()  # tuning may have made two cells the same
+    with store.writing() as survey:
+        store.add_to_plan(once)
+        todo = [cell for cell in once if _is_due(cell, survey, retry)]
+        there = len(once) - len(todo)
+        if not todo:
+            return RunSummary(0, 0, there)
+        run, failed = drive(CellList(todo), store, make_pool, survey, show=show)
+        return RunSummary(run, failed, there)
+
+
+def _is_due(cell: Cell, survey: Survey, retry: bool) -> bool:
+    stored = survey.stored.get(cell.hash)
+    return stored is None or (retry and stored.status == schema.FAILED)
+
+
+def drive(
+    source: CellSource, store: Store, make_pool: Callable[[], Pool], survey: Survey, *, show: bool | None = None
+) -> tuple[int, int]:
+    """Keep the pool busy until the source has no more cells; how many cells were run, and how many of these failed."""
+    pool = make_pool()
+    progress = StudyProgress(survey, show=show)
+    running: dict[str, Cell] = {}
+    run = failed = 0
+    try:
+        while True:
+            window = pool.window
+            while len(running) < window and (cell := source.next()) is not None:
+                running[cell.hash] = cell
+                pool.submit(cell)
+            if not running:
+                return run, failed
+            finished = pool.wait(POLL_SECONDS)
+            if finished is not None:
+                row = _store(finished, store)
+                del running[finished.cell.hash]
+                source.finished(finished.cell, row)
+                run, failed = run + 1, failed + (row["status"] == schema.FAILED)
+                progress.add(finished.cell, row)
+            progress.show([*running.values(), *source.ahead()], len(source), pool.slots)
+    finally:
+        progress.close()
+        pool.close()
+
+
+def _store(finished: FinishedCell, store: Store) -> schema.Row:
+    """Write the row. A cell that no worker survives has failed; any other error of the pool ends the run."""
+    if finished.data is not None:
+        try:
+            return store.write(finished.cell, finished.data)
+        except ValueError as error:
+            raise PoolError(
+                f"A worker sent something else than the result of {finished.cell.name}: {error}; "
+                f"do all workers have the compbo of this driver, {VERSION}?"
+            ) from error
+    if isinstance(finished.error, CellLostError):
+        from compbo.study.engine.rows import failed_row
+
+        return store.write(finished.cell, schema.to_bytes(failed_row(finished.cell, str(finished.error))))
+    raise PoolError(f"The workers cannot run cells: {type(finished.error).__name__}: {finished.error}")

@@ -1,0 +1,62 @@
+"""Where the cells of a study stand: done, failed, left, and how long the rest will take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from compbo.study.engine.estimate import Estimator
+from compbo.study.results import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from compbo.study.cell import Cell
+    from compbo.study.results.store import Store
+    from compbo.study.results.survey import StoredCell, Survey
+
+
+class StudyStatus(NamedTuple):
+    """Where a study stands."""
+
+    done: list[StoredCell]
+    failed: list[StoredCell]
+    left: list[Cell]
+    damaged: dict[Path, str]
+    seconds_spent: float  # of all cells, one after the other
+    seconds_left: float | None  # the same for those left; None while no cell is done
+    owner: str | None  # the process that is writing now
+
+    @property
+    def total(self) -> int:
+        """Cells in all."""
+        return len(self.done) + len(self.failed) + len(self.left)
+
+
+def cells_asked_for(store: Store, survey: Survey) -> dict[str, Cell]:
+    """Every cell that was ever asked for in this folder or is stored there, by hash."""
+    return {**store.plan(), **{key: stored.cell for key, stored in survey.stored.items()}}
+
+
+def study_status(store: Store, cells: Iterable[Cell] | None = None, survey: Survey | None = None) -> StudyStatus:
+    """The status of cells.
+
+    Args:
+        store: the results folder.
+        cells: None: all that were ever asked for in this folder.
+        survey: of the folder; None: it is read now.
+    """
+    survey = store.survey() if survey is None else survey
+    if cells is None:
+        cells = cells_asked_for(store, survey).values()
+    done: list[StoredCell] = []
+    failed: list[StoredCell] = []
+    left: list[Cell] = []
+    for cell in cells:
+        stored = survey.stored.get(cell.hash)
+        if stored is None:
+            left.append(cell)
+        else:
+            (done if stored.status == schema.DONE else failed).append(stored)
+    spent = sum(stored.seconds for stored in (*done, *failed))
+    return StudyStatus(done, failed, left, survey.damaged, spent, Estimator.of(survey).total(left), store.owner())

@@ -1,0 +1,55 @@
+"""Filters: which cells of a grid are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from compbo.study.grid.names import matching
+from compbo.words import meant_or_known
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compbo.study.cell import Cell
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What is kept, by axis: names, or patterns such as `levy-*`. An empty axis keeps everything."""
+
+    task: tuple[str, ...] = ()
+    dimension: tuple[int, ...] = ()
+    acquisition: tuple[str, ...] = ()
+    optimiser: tuple[str, ...] = ()
+    seed: tuple[int, ...] = ()
+
+    def apply(self, cells: Sequence[Cell]) -> list[Cell]:
+        """The cells that pass; a ValueError if a value of a filter fits no cell, or all filters together none."""
+        axes: dict[str, tuple[tuple[Any, ...], list[Any]]] = {
+            "task": (self.task, [cell.task for cell in cells]),
+            "dimension": (self.dimension, [cell.dimension for cell in cells]),
+            "acquisition": (self.acquisition, [cell.method.acquisition for cell in cells]),
+            "optimiser": (self.optimiser, [cell.method.optimiser for cell in cells]),
+            "seed": (self.seed, [cell.seed for cell in cells]),
+        }
+        keep = [True] * len(cells)
+        for axis, (wanted, values) in axes.items():
+            if wanted:
+                allowed = _allowed(axis, wanted, values)
+                keep = [kept and value in allowed for kept, value in zip(keep, values, strict=True)]
+        if cells and not any(keep):
+            raise ValueError("Filter: no cell passes all of these filters together; leave one of them out.")
+        return [cell for cell, kept in zip(cells, keep, strict=True) if kept]
+
+
+def _allowed(axis: str, wanted: tuple[Any, ...], values: list[Any]) -> set[Any]:
+    present = [value for value in dict.fromkeys(values) if value != ""]
+    allowed: set[Any] = set()
+    for value in wanted:
+        found = matching(value, present) if isinstance(value, str) else [value] * (value in present)
+        if not found:
+            hint = meant_or_known(value, map(str, present), otherwise="there are")
+            raise ValueError(f"Filter: none of these cells has the {axis} {value!r}; {hint}")
+        allowed.update(found)
+    return allowed

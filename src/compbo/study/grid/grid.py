@@ -1,0 +1,92 @@
+"""A grid is a list of blocks, each the product of tasks, acquisition functions, optimisers and seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from compbo.study.cell import Cell, InnerSpec, MethodSpec, SurrogateSpec, maximizer_method
+from compbo.study.methods.registry import KINDS
+from compbo.study.tasks import get_task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Block:
+    """A product of axes. `initial` is a number, or a number of points per dimension such as "2d"."""
+
+    tasks: tuple[str, ...]
+    optimisers: tuple[str, ...]
+    acquisitions: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = (0,)
+    batch: int = 16
+    steps: int = 32
+    initial: int | str = 3
+    inner: InnerSpec = field(default_factory=InnerSpec)
+    kernel: str = "matern52"
+    priors: str = "paper"
+    hyperparameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell, seed after seed: a study that is stopped early has all methods at its first seeds."""
+        methods = list(self._methods())
+        for seed, spec in product(self.seeds, self.tasks):
+            task = get_task(spec, seed)
+            for method in methods:
+                kind = KINDS[method.kind]
+                noise = "learned" if task.noisy else "fixed"
+                surrogate = SurrogateSpec(self.kernel, self.priors, noise)  # type: ignore[arg-type]
+                yield Cell(
+                    task=spec,
+                    dimension=task.space.dim,
+                    method=method,
+                    seed=seed,
+                    batch=self.batch,
+                    steps=self.steps,
+                    initial=initial_points(self.initial, task.space.dim),
+                    surrogate=surrogate if kind.surrogate else None,
+                    inner=self.inner if kind.inner else None,
+                )
+
+    def _methods(self) -> Iterator[MethodSpec]:
+        for name in self.optimisers:
+            if name in KINDS:
+                yield MethodSpec(name)
+                continue
+            if not self.acquisitions:
+                raise ValueError(f"Grid: {name} maximises an acquisition function; name some under `acquisitions`.")
+            for acquisition in self.acquisitions:
+                yield maximizer_method(name, acquisition, self.hyperparameters.get(name))
+
+
+def initial_points(rule: int | str, dimension: int) -> int:
+    """How many initial points: a number, or a number per dimension such as "2d"."""
+    if isinstance(rule, int):
+        return rule
+    if isinstance(rule, str) and rule.endswith("d") and rule[:-1].isdecimal():
+        return int(rule[:-1]) * dimension
+    raise ValueError(f'Grid: initial must be a whole number or points per dimension such as "2d", got {rule!r}.')
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A named list of blocks."""
+
+    name: str
+    about: str
+    blocks: tuple[Block, ...]
+
+    def cells(self) -> list[Cell]:
+        """Every cell once, in order."""
+        found: dict[str, Cell] = {}
+        for block in self.blocks:
+            for cell in block.cells():
+                found.setdefault(cell.hash, cell)
+        return list(found.values())
+
+    def with_seeds(self, seeds: Sequence[int]) -> Grid:
+        """The same grid with other seeds in every block."""
+        return replace(self, blocks=tuple(replace(block, seeds=tuple(seeds)) for block in self.blocks))

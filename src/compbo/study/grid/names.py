@@ -1,0 +1,48 @@
+"""The names in a grid: groups, families and patterns become the names of optimisers and tasks."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING
+
+from compbo.study.methods.registry import GROUPS, optimiser_group, optimiser_names
+from compbo.study.tasks import FAMILIES, get_task, list_tasks
+from compbo.words import meant_or_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def expand_optimisers(names: Iterable[str]) -> tuple[str, ...]:
+    """The optimisers of groups (paper, extended, baseline, peer), patterns and names, in the catalogue's order."""
+    known = optimiser_names()
+    chosen: set[str] = set()
+    for name in names:
+        found = [k for k in known if optimiser_group(k) == name] if name in GROUPS else matching(name, known)
+        if not found:
+            raise ValueError(f"no optimiser {name!r}; {meant_or_known(name, [*GROUPS, *known])}")
+        chosen.update(found)
+    return tuple(name for name in known if name in chosen)
+
+
+def expand_tasks(specs: Iterable[str]) -> tuple[str, ...]:
+    """The tasks of families (synthetic, shifted, tuning), patterns over the listed tasks, and specs; none twice."""
+    listed = list_tasks()
+    chosen: list[str] = []
+    for spec in specs:
+        if spec in FAMILIES:
+            chosen += list_tasks(spec)
+        elif any(mark in spec for mark in "*?["):
+            found = matching(spec, listed)
+            if not found:
+                raise ValueError(f"no task matches {spec!r}; {meant_or_known(spec, listed)}")
+            chosen += found
+        else:
+            get_task(spec)  # says what is wrong with it
+            chosen.append(spec)
+    return tuple(dict.fromkeys(chosen))
+
+
+def matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """The names that fit a pattern such as `levy-*`; upper and lower case are the same."""
+    return [name for name in names if fnmatch.fnmatchcase(name.lower(), pattern.lower())]

@@ -1,0 +1,1 @@
+"""What suggests points: maximizers of compbo, baselines and peers, behind one interface."""

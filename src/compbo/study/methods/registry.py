@@ -1,0 +1,68 @@
+"""The kinds of methods, a row each. A new kind is a new row of `KINDS`; grids, tests and tables follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compbo.baselines.thompson import FLAVOURS
+from compbo.maximizers import CATALOGUE
+from compbo.study.methods import baselines, peers
+from compbo.study.methods.maximizer import MaximizerMethod
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compbo.study.cell import Cell
+    from compbo.study.methods.method import Method
+    from compbo.study.tasks import Task
+
+MAXIMIZER = "maximizer"  # the kind of which the catalogue has many
+GROUPS = ("paper", "extended", "baseline", "peer")
+
+
+@dataclass(frozen=True)
+class MethodKind:
+    """How a method is made, what of a cell it uses, its group, and modules that a worker process loads ahead."""
+
+    make: Callable[[Cell, Task], Method]
+    surrogate: bool = False
+    inner: bool = False
+    group: str = "baseline"
+    modules: tuple[str, ...] = ()
+
+
+_BOTORCH = ("botorch.acquisition.logei", "botorch.fit", "botorch.models", "botorch.optim")
+KINDS: dict[str, MethodKind] = {
+    MAXIMIZER: MethodKind(MaximizerMethod, surrogate=True, inner=True, group="compbo"),
+    **{
+        f"thompson-{flavour}": MethodKind(baselines.make_thompson(flavour), surrogate=True, inner=True)
+        for flavour in FLAVOURS
+    },
+    "bohb": MethodKind(baselines.make_bohb, modules=("statsmodels.nonparametric.api",)),
+    "random-search": MethodKind(baselines.make_random_search),
+    "botorch-qlogei": MethodKind(peers.BoTorchMethod, inner=True, group="peer", modules=_BOTORCH),
+    "optuna-tpe": MethodKind(peers.OptunaTPE, group="peer", modules=("optuna",)),
+    "optuna-gp": MethodKind(peers.OptunaGP, group="peer", modules=("optuna", "optuna._gp.acqf")),
+    "pycma": MethodKind(peers.PycmaMethod, group="peer", modules=("cma",)),
+}
+
+
+def make_method(cell: Cell, task: Task) -> Method:
+    """The method of a cell, before its first tell; ValueError if there is no such kind of method."""
+    kind = cell.method.kind
+    if kind not in KINDS:
+        raise ValueError(f"Cell {cell.name}: no kind of method {kind!r}; there are {', '.join(KINDS)}.")
+    return KINDS[kind].make(cell, task)
+
+
+def optimiser_names() -> list[str]:
+    """Every name on the axis of optimisers: the catalogue, then the baselines and the peers."""
+    return [*CATALOGUE, *(kind for kind in KINDS if kind != MAXIMIZER)]
+
+
+def optimiser_group(name: str) -> str:
+    """The group of a name on that axis: `paper` or `extended` for the catalogue, else `baseline` or `peer`."""
+    if name in CATALOGUE:
+        return "extended" if CATALOGUE[name].category == "extended" else "paper"
+    return KINDS[name].group

@@ -1,0 +1,51 @@
+"""What is known of the stored cells: every file is read and checked, its points left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from compbo.study.cell import Cell, OtherVersionError, cell_from_json
+from compbo.study.results import schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class StoredCell(NamedTuple):
+    """A cell whose row is stored, how it ended, and its seconds."""
+
+    cell: Cell
+    status: str
+    error: str
+    seconds: float
+
+
+class Survey(NamedTuple):
+    """The stored cells by hash, and the files that hold none, with the reason."""
+
+    stored: dict[str, StoredCell]
+    damaged: dict[Path, str]
+
+
+def checked_row(data: bytes, cell_hash: str, leave_out: tuple[str, ...] = schema.BULKY) -> schema.Row:
+    """The row of a file, if the file is whole and belongs to the cell of that hash; else a ValueError that says why.
+
+    leave_out: columns that are checked but not returned.
+    """
+    row = schema.from_bytes(data, leave_out)
+    try:
+        actual = cell_from_json(row["definition"]).hash
+    except OtherVersionError:
+        raise
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"its definition is not that of a cell ({error})") from error
+    if not row["cell"] == actual == cell_hash:
+        raise ValueError(f"it holds cell {actual}, not {cell_hash}")
+    if row["status"] not in (schema.DONE, schema.FAILED):
+        raise ValueError(f"its status is {row['status']!r}")
+    return row
+
+
+def stored_cell(row: schema.Row) -> StoredCell:
+    """What a survey keeps of a row."""
+    return StoredCell(cell_from_json(row["definition"]), row["status"], row["error"] or "", row["seconds"] or 0.0)

@@ -1,0 +1,48 @@
+"""The results as one table for pandas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from compbo.study.results import schema
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from compbo.study.cell import Cell
+
+ORDER = ["task", "dimension", "acquisition", "optimiser", "hyperparameters", "seed", "cell"]
+
+
+def load(
+    results: str | os.PathLike[str], columns: Sequence[str] | None = None, cells: Iterable[Cell] | None = None
+) -> pd.DataFrame:
+    """The results table, one row per cell, in the order of task, acquisition, optimiser, hyperparameters and seed.
+
+    Args:
+        results: the results folder.
+        columns: those wanted; None: all (`schema.COLUMNS`).
+        cells: the rows of these cells only, for instance of one grid; None: all, with those of tuning.
+    """
+    import pandas as pd
+
+    folder = Path(results) / "cells"
+    hashes = None if cells is None else {cell.hash for cell in cells}
+    if hashes == set() or not any(folder.rglob("*.parquet")):
+        return pd.DataFrame(columns=list(columns or schema.NAMES))
+    wanted = None if columns is None else list(dict.fromkeys([*columns, *ORDER]))
+    keep = None if hashes is None else [("cell", "in", hashes)]
+    table = pd.read_parquet(folder, columns=wanted, filters=keep).sort_values(ORDER, ignore_index=True)
+    return table if columns is None else table[list(columns)]
+
+
+def points(row: Mapping[str, Any]) -> NDArray[np.float64]:
+    """The evaluated points of a row of the table, (n, d) in the unit cube, to `x_bits` binary digits."""
+    return np.asarray(row["x"], dtype=np.float64).reshape(-1, int(row["dimension"]))

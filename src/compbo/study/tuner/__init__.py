@@ -1,0 +1,1 @@
+"""The paper's first phase: tune the hyperparameters of every maximizer."""
