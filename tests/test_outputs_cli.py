@@ -76,14 +76,14 @@ def test_a_grid_selects_and_says_what_is_not_there_yet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["tables", "--results", "nowhere"], "nowhere is neither a results folder nor a compact file"),
-        (["figures", "--format", "gif"], "no format 'gif'; there are png, svg, pdf"),
-        (["tables", "--only", "table2"], "No output is called 'table2'; there are table1"),
+        (["tables", "--results", "nowhere"], "--results nowhere is neither a results folder nor a compact file"),
+        (["figures", "--format", "gif"], "--format: no format 'gif'; there are png, svg, pdf"),
+        (["tables", "--only", "table2"], "--only: no output is called 'table2'; there are table1"),
         (["report", "-o", "no/such/folder.html"], "does not exist"),
-        (["report", "--tuned"], "give --preset or --grid"),
+        (["report", "--tuned"], "--tuned is about a grid; give --preset or --grid"),
         (["report", "--held-out"], "give --tuned as well"),
         (["tables", "--optimiser", "Nobody"], "none of these cells has the optimiser 'Nobody'"),
-        (["figures", "--memory", "pyproject.toml"], "not a table of memory"),
+        (["figures", "--memory", "pyproject.toml"], "--memory pyproject.toml: not a table of memory"),
     ],
 )
 def test_a_slip_is_one_clear_line(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compbo.console import say
+from compbo.errors import OptionError
 from compbo.study.cli.options import CellOptions, Debug, one_option_per_field
 from compbo.words import counted
 
@@ -35,10 +36,11 @@ def register_outputs(app: typer.Typer) -> None:
 def _cells(selection: CellOptions, results: Path, *, tuned: bool, held_out: bool) -> list[Cell] | None:
     """The cells of the grid that was named; None if none was."""
     if held_out and not tuned:
-        raise ValueError("--held-out says which tuning is meant; give --tuned as well.")
+        raise OptionError("held_out", "{option} says which tuning is meant; give {tuned} as well.")
     if not selection.given:
-        if tuned or selection.repeat is not None:
-            raise ValueError("--tuned and --repeat are about a grid; give --preset or --grid as well.")
+        for option, given in {"tuned": tuned, "repeat": selection.repeat is not None}.items():
+            if given:
+                raise OptionError(option, "{option} is about a grid; give {preset} or {grid} as well.")
         return None
     cells = selection.cells()
     if not tuned:
@@ -47,7 +49,7 @@ def _cells(selection: CellOptions, results: Path, *, tuned: bool, held_out: bool
     from compbo.study.tuner.tuned_file import apply_tuned
 
     if results.is_file():
-        raise ValueError("--tuned needs the results folder: a compact file does not say what was tuned.")
+        raise OptionError("tuned", "{option} needs the results folder: a compact file does not say what was tuned.")
     return apply_tuned(cells, Store(results), held_out=held_out)
 
 
@@ -109,7 +111,8 @@ def figures(
     wanted = formats or FORMATS
     for name in wanted:
         if name not in FORMATS:
-            raise ValueError(f"--format: no format {name!r}; there are {', '.join(FORMATS)}.")
+            known = ", ".join(FORMATS)
+            raise OptionError("formats", "{option}: no format {name!r}; there are {known}.", name=name, known=known)
     measured = [] if memory is None else read_memory(memory)
     study = _study(selection, results, tuned=tuned, held_out=held_out)
     _tell(write_figures(study, output, only or (), wanted, measured), output)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compbo.errors import OptionError
 from compbo.study.outputs.axes import TUNING, VARIANTS, with_axes
 from compbo.study.outputs.compact import finished
 from compbo.study.outputs.source import FAILED, scores
@@ -87,14 +88,17 @@ def _score_curve(row: Mapping[Hashable, Any], best: dict[str, float]) -> Array:
 
 
 def study_of(table: pd.DataFrame) -> Study:
-    """The study of a compact table; ValueError if a run is there with several settings."""
+    """The study of a compact table; OptionError if a run is there with several settings."""
     again = table[table.duplicated(RUN)]
     if len(again):
         first = again.iloc[0]
         what = "/".join(str(first[name]) for name in RUN if first[name] != "")
-        raise ValueError(
-            f"{what} (the last is the seed) is there with several settings, and {len(again) - 1} more runs like it: "
-            f"tuned and not, or from tuning. Name the cells you mean with --preset or --grid, and --tuned if so."
+        raise OptionError(
+            "results",
+            "{option}: {what} (the last is the seed) is there with several settings, and {more} more runs like it. "
+            "Name the cells you mean with {preset} or {grid}, and {tuned} if they are those.",
+            what=what,
+            more=len(again) - 1,
         )
     return Study(with_axes(table))
 

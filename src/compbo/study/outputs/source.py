@@ -5,11 +5,14 @@ What the outputs need of the study's other rooms, the tasks apart, comes through
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compbo.errors import OptionError
 from compbo.study.cell import Cell, InnerSpec, OtherVersionError, SurrogateSpec, cell_from_json
-from compbo.study.grid.counts import PAPER_CLASSIFICATION, PAPER_REGRESSION, PAPER_SYNTHETIC
+from compbo.study.grid import load_grid
+from compbo.study.grid.captions import experiments
 from compbo.study.methods.registry import KINDS, optimiser_names
 from compbo.study.results import load, scores
 from compbo.study.results.schema import DONE, FAILED
@@ -23,24 +26,24 @@ __all__ = [
     "DONE",
     "FAILED",
     "KINDS",
-    "PAPER_COUNTS",
     "Cell",
     "InnerSpec",
     "OtherVersionError",
     "SurrogateSpec",
     "cell_from_json",
     "optimiser_names",
+    "paper_experiments",
     "read_full",
     "read_results",
     "scores",
     "select",
 ]
 
-PAPER_COUNTS = {  # experiments, by the captions of the paper's figures
-    **{f"synthetic {dimension}D": count for dimension, count in PAPER_SYNTHETIC.items()},
-    "tuning, regression": PAPER_REGRESSION,
-    "tuning, classification": PAPER_CLASSIFICATION,
-}
+
+@lru_cache(maxsize=1)
+def paper_experiments() -> tuple[Cell, ...]:
+    """One cell for every experiment that the captions of the paper count: those of the preset `paper-exact`."""
+    return tuple(experiments(load_grid("paper-exact").cells()))
 
 
 def read_results(path: str | Path) -> pd.DataFrame:
@@ -57,8 +60,10 @@ def read_full(path: str | Path, columns: Sequence[str] | None = None) -> pd.Data
     """The table of a results folder, or some of its columns."""
     place = Path(path)
     if not (place / "cells").is_dir():
-        raise ValueError(
-            f"{place} is neither a results folder nor a compact file; name one with --results, or run a study first."
+        raise OptionError(
+            "results",
+            "{option:{place}} is neither a results folder nor a compact file; name one, or run a study first.",
+            place=place,
         )
     return load(place, columns)
 

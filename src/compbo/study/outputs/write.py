@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from compbo.errors import OptionError
 from compbo.study.outputs.figures import bayesmark, comparison, cost, log_regret, pairs, regret
 from compbo.study.outputs.figures.canvas import FORMATS, styled
 from compbo.study.outputs.figures.canvas import save as save_figure
@@ -62,11 +63,14 @@ class Written(NamedTuple):
 
 
 def chosen(known: Iterable[str], names: Sequence[str]) -> list[str]:
-    """Some of the outputs, or all if none is named; ValueError for one that does not exist."""
+    """Some of the outputs, or all if none is named; OptionError for one that does not exist."""
     everything = list(known)
     for name in names:
         if name not in everything:
-            raise ValueError(f"No output is called {name!r}; there are {', '.join(everything)}.")
+            all_names = ", ".join(everything)
+            raise OptionError(
+                "only", "{option}: no output is called {name!r}; there are {known}.", name=name, known=all_names
+            )
     return [name for name in everything if name in names] if names else everything
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from compbo.errors import OptionError
 from compbo.study.outputs.aggregate import classes_in
 from compbo.study.outputs.axes import CLASSES, SYNTHETIC, sorted_optimisers
 from compbo.study.outputs.compact import finished
@@ -137,9 +138,12 @@ def read_memory(path: Path) -> list[Memory]:
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         if not set(Memory._fields) <= set(reader.fieldnames or ()):
-            raise ValueError(
-                f"{path}: not a table of memory; it needs the columns {', '.join(Memory._fields)}, "
-                f"as `make bench ARGS=memory` writes them."
+            raise OptionError(
+                "memory",
+                "{option:{path}}: not a table of memory; it needs the columns {columns}, "
+                "as `make bench ARGS=memory` writes them.",
+                path=path,
+                columns=", ".join(Memory._fields),
             )
         return [
             Memory(r["maximizer"], int(r["dimension"]), int(r["pool"]), int(r["columns"]), float(r["measured_mb"]))

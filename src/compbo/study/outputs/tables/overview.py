@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.maximizers import CATALOGUE
-from compbo.study.outputs.axes import SYNTHETIC, TUNING, method_axes, sorted_optimisers
+from compbo.study.outputs.axes import PLAIN, SYNTHETIC, TUNING, method_axes, sorted_optimisers, task_axes
 from compbo.study.outputs.compact import finished
 from compbo.study.outputs.phrases import listed
 from compbo.study.outputs.runs import RUN, NothingToShowError, not_there
-from compbo.study.outputs.source import DONE, PAPER_COUNTS
+from compbo.study.outputs.source import DONE, paper_experiments
 from compbo.study.outputs.tables.render import Table, plain
 
 if TYPE_CHECKING:
@@ -125,38 +126,51 @@ def _marked(name: str) -> str:
 
 
 def experiments(study: Study) -> dict[str, Table]:
-    """What was run: tasks, acquisition functions, optimisers, seeds and runs, beside the paper's counts."""
-    records = [_experiment(what, rows) for what, rows in _parts(study.table)]
-    if not records:
+    """What was run: tasks, acquisition functions, optimisers, seeds and runs, beside the paper's experiments."""
+    table = study.table
+    if not len(table):
         raise NothingToShowError("the table has no cells")
+    names = [_part(task, dimension) for task, dimension in zip(table["task"], table["dimension"], strict=True)]
+    paper = Counter(_part(cell.task, cell.dimension) for cell in paper_experiments())
+    parts = sorted(set(names) | set(paper))
+    records = [_experiment(part, table[[name == part for name in names]], paper.get(part)) for part in parts]
     caption = (
         "Overview of the experiments. An experiment is a task, an acquisition function and an optimiser, or a task and "
-        "a baseline, whatever the number of seeds; the paper's counts are those of its captions."
+        "a baseline, whatever the number of seeds; the paper's are those of the preset `paper-exact`, which its "
+        "captions count."
     )
     return {"experiments": plain(caption, records, {key: key.replace("_", " ") for key in records[0]})}
 
 
-def _parts(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+class _Part(NamedTuple):
+    """A part of the overview; parts are listed in the order of these fields."""
+
+    place: int
+    variant: str
+    dimension: int
+    name: str
+
+
+def _part(task: str, dimension: int) -> _Part:
     """Synthetic functions by variant and dimension, tuning tasks by problem, own tasks together."""
-    found = []
-    synthetic = table[table["family"] == SYNTHETIC]
-    for (variant, dimension), rows in synthetic.groupby(["variant", "dimension"], sort=True):
-        found.append((f"synthetic {dimension}D" + (f" {variant}" if variant != "plain" else ""), rows))
-    for problem, rows in table[table["family"] == TUNING].groupby("problem", sort=True):
-        found.append((f"tuning, {problem}", rows))
-    own = table[~table["family"].isin([SYNTHETIC, TUNING])]
-    return [*found, ("own tasks", own)] if len(own) else found
+    axes = task_axes(task)
+    if axes.family == SYNTHETIC:
+        words = "" if axes.variant == PLAIN else f" {axes.variant}"
+        return _Part(0, axes.variant if words else "", dimension, f"synthetic {dimension}D{words}")
+    if axes.family == TUNING:
+        return _Part(1, "", 0, f"tuning, {axes.problem}")
+    return _Part(2, "", 0, "own tasks")
 
 
-def _experiment(what: str, rows: pd.DataFrame) -> dict[str, Any]:
+def _experiment(part: _Part, rows: pd.DataFrame, paper: int | None) -> dict[str, Any]:
     return {
-        "part": what,
+        "part": part.name,
         "tasks": rows["task"].nunique(),
         "acquisitions": len(set(rows["acquisition"]) - {""}),
         "optimisers": rows["optimiser"].nunique(),
         "seeds": rows["seed"].nunique(),
         "experiments": len(rows[["task", "acquisition", "optimiser"]].drop_duplicates()),
-        "paper": PAPER_COUNTS.get(what),
+        "paper": paper,
         "done": int((rows["status"] == DONE).sum()),
         "failed": int((rows["status"] != DONE).sum()),
     }
