@@ -125,7 +125,9 @@ def from_bytes(data: bytes, name: str = "The file") -> pd.DataFrame:
         raise ValueError(f"{name} is not a readable Parquet file ({str(error).splitlines()[0]}).") from error
     version = (arrow.schema.metadata or {}).get(MARK)
     if version is None:
-        raise ValueError(f"{name} is not a compact results file; `compbo study export` writes one, if asked for a compact one.")
+        raise ValueError(
+            f"{name} is not a compact results file; `compbo study export` writes one, if asked for a compact one."
+        )
     if version != FORMAT or list(arrow.schema.names) != list(COLUMNS):
         raise OtherVersionError(f"{name} was written by another version of compbo; use that version, or export again.")
     return _settled(arrow.to_pandas())

@@ -216,7 +216,12 @@ def _words(study: Study, title: str) -> dict[str, str]:
         ("Tasks", f"{table['task'].nunique()}", counted(acquisitions, "acquisition function"), ""),
         ("Methods", f"{table['optimiser'].nunique()}", f"{classes} {'class' if classes == 1 else 'classes'}", ""),
         ("Seeds", f"{table['seed'].nunique()}", seeds_of(table), ""),
-        ("Time of the cells", f"{seconds / 3600:.1f} h", "one after the other", ""),
+        (
+            "Time of the cells",
+            f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.1f} min",
+            "one after the other",
+            "",
+        ),
     ]
     return {
         "title": piece.safe(title),

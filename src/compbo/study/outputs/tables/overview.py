@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.maximizers import CATALOGUE
-from compbo.study.outputs.axes import PLAIN, SYNTHETIC, TUNING, method_axes, sorted_optimisers, task_axes
+from compbo.study.outputs.axes import (
+    PLAIN,
+    REGRESSION_TASKS,
+    SYNTHETIC,
+    TUNING,
+    method_axes,
+    sorted_optimisers,
+    task_axes,
+)
 from compbo.study.outputs.compact import finished
 from compbo.study.outputs.phrases import listed
 from compbo.study.outputs.runs import RUN, NothingToShowError, not_there
@@ -158,8 +166,8 @@ def _part(task: str, dimension: int) -> _Part:
         words = "" if axes.variant == PLAIN else f" {axes.variant}"
         return _Part(0, axes.variant if words else "", dimension, f"synthetic {dimension}D{words}")
     if axes.family == TUNING:
-        return _Part(1, "", 0, f"tuning, {axes.problem}")
-    return _Part(2, "", 0, "own tasks")
+        return _Part(1 if axes.problem == REGRESSION_TASKS else 2, "", 0, f"tuning, {axes.problem}")
+    return _Part(3, "", 0, "own tasks")
 
 
 def _experiment(part: _Part, rows: pd.DataFrame, paper: int | None) -> dict[str, Any]:
