@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.maximizers import CATALOGUE
@@ -25,7 +25,7 @@ from compbo.study.outputs.tables.render import Table, plain
 if TYPE_CHECKING:
     import pandas as pd
 
-    from compbo.maximizers.hyperparameters import Hyperparameter
+    from compbo.maximizers.hyperparameters import Domain, Hyperparameter
     from compbo.study.outputs.runs import Study
 
 FORMS = {
@@ -36,13 +36,13 @@ FORMS = {
 }
 
 
-def domain_words(hyperparameter: Hyperparameter) -> str:
-    """The tuning domain as the paper writes it: LU(low, high), U(low, high), U{0, 1}; empty if it is not tuned."""
-    if hyperparameter.tuned is None:
+def domain_words(domain: Domain | Literal[True] | None) -> str:
+    """A tuning domain as the paper writes it: LU(low, high), U(low, high), U{0, 1}; empty if there is none."""
+    if domain is None:
         return ""
-    if hyperparameter.tuned is True:
+    if domain is True:
         return "U{0, 1}"
-    low, high, scale = hyperparameter.tuned
+    low, high, scale = domain
     return f"{'LU' if scale == 'log' else 'U'}({_number(low)}, {_number(high)})"
 
 
@@ -67,7 +67,7 @@ def tuning_domains(_study: Study) -> dict[str, Table]:
             f"Tuning domains of the {words} optimisers, from the catalogue: LU is log-uniform, U uniform. "
             f"lr_drop is the scheduled decay of the learning rate, 1 minus the paper's factor."
         )
-        shown = {key: key for key in ("optimiser", "hyperparameter", "domain", "default", "meaning")}
+        shown = {key: key for key in ("optimiser", "hyperparameter", "domain", "paper's domain", "default", "meaning")}
         tables[name] = plain(caption, records, shown)
     return tables
 
@@ -79,12 +79,13 @@ def _domain_records(optimiser: str) -> list[dict[str, Any]]:
         {
             "optimiser": title,
             "hyperparameter": key,
-            "domain": domain_words(value),
+            "domain": domain_words(value.domain),
+            "paper's domain": "" if CATALOGUE[optimiser].after_paper else domain_words(value.paper_domain),
             "default": _default(value),
             "meaning": value.about,
         }
         for key, value in CATALOGUE[optimiser].hyperparameters.items()
-        if domain_words(value)
+        if value.domain is not None
     ]
 
 
