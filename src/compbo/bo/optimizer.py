@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from compbo.acquisition.integrands import Acquisition
+    from compbo.acquisition.portfolio import Portfolio
     from compbo.bo.history import Direction
     from compbo.bo.starts import StartPolicy
     from compbo.maximizers import Maximizer
@@ -51,7 +52,7 @@ class Optimizer:
         self,
         space: Space | Mapping[str, Any],
         *,
-        acquisition: str | Acquisition = "ucb",
+        acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
         maximizer: str | Maximizer = "CAdam-ME",
         hyperparameters: Mapping[str, Any] = MappingProxyType({}),
         batch_size: int = 1,
@@ -59,6 +60,7 @@ class Optimizer:
         seed: int = 0,
         kernel: str = "matern52",
         priors: str = "paper",
+        outputs: str = "auto",
         noise: float | None = None,
         initial_design: Literal["sobol", "uniform"] = "sobol",
         initial_points: int | None = None,
@@ -71,7 +73,8 @@ class Optimizer:
 
         Args:
             space: a `Space`, or a mapping of names to parameters.
-            acquisition: a name (ei, pi, sr, ucb, logei) or a value such as `UCB(beta=0.5)`.
+            acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take
+                turns from ask to ask, or "portfolio": UCB and SR in turn.
             maximizer: a name of the catalogue, or a `Maximizer`.
             hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
             batch_size: points that are suggested together.
@@ -79,6 +82,7 @@ class Optimizer:
             seed: the source of everything random.
             kernel: of the Gaussian process, "matern52" or "se".
             priors: of its hyperparameters, "paper" or "dimension-scaled".
+            outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
             noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
             initial_design: "sobol" or "uniform".
             initial_points: before the first suggestion of a model; None: two per dimension, 2 to 16, at least a batch.
@@ -98,6 +102,7 @@ class Optimizer:
             seed=seed,
             kernel=kernel,
             priors=priors,
+            outputs=outputs,
             noise=noise,
             initial_design=initial_design,
             initial_points=initial_points,

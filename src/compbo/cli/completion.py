@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ACQUISITIONS = ("ei", "pi", "sr", "ucb", "logei")
+ACQUISITIONS = ("ei", "pi", "sr", "ucb", "logei", "portfolio")
 
 
 def acquisitions(incomplete: str) -> list[str]:

@@ -43,7 +43,16 @@ def ask(
     maximize: Maximize = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of a new run; 0.", rich_help_panel=METHOD)] = None,
     acquisition: Annotated[
-        str | None, typer.Option(help="ei, pi, sr, ucb or logei.", rich_help_panel=METHOD, autocompletion=acquisitions)
+        str | None,
+        typer.Option(
+            help="ei, pi, sr, ucb, logei; several, as in ucb,sr, take turns; portfolio is ucb,sr.",
+            rich_help_panel=METHOD,
+            autocompletion=acquisitions,
+        ),
+    ] = None,
+    outputs: Annotated[
+        str | None,
+        typer.Option(help="Transform of the values: auto, none, yeo-johnson or log.", rich_help_panel=METHOD),
     ] = None,
     maximizer: Annotated[
         str | None,
@@ -69,9 +78,9 @@ def ask(
         check_sheet_target(output)
     elif excel:
         raise CommandError("--excel says how to write --output, which is missing.", BAD_INPUT)
-    options = {"seed": seed, "acquisition": acquisition, "maximizer": maximizer, "noise": noise}
-    if maximize is not None:
-        options["direction"] = "maximize" if maximize else "minimize"
+    direction = None if maximize is None else "maximize" if maximize else "minimize"
+    method = {"acquisition": acquisition, "outputs": outputs, "maximizer": maximizer, "noise": noise}
+    options = {"direction": direction, "seed": seed, **method}
     asked = ask_points(find_run(run, study_name, _space(space), options).open, count)
     print_asked(asked)
     if output is not None:

@@ -14,10 +14,11 @@ from compbo.run.complete import complete_run
 from compbo.run.plan import RunPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
 
     from compbo.acquisition.integrands import Acquisition
+    from compbo.acquisition.portfolio import Portfolio
     from compbo.bo.optimizer import Optimizer
     from compbo.bo.starts import StartPolicy
     from compbo.evaluation import Objective
@@ -47,11 +48,12 @@ def minimize(
     retry_failed: bool = False,
     progress: bool | None = None,
     callback: Callable[[Optimizer], None] | None = None,
-    acquisition: str | Acquisition = "ucb",
+    acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
     maximizer: str | Maximizer = "CAdam-ME",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
     kernel: str = "matern52",
     priors: str = "paper",
+    outputs: str = "auto",
     noise: float | None = None,
     initial_design: Literal["sobol", "uniform"] = "sobol",
     initial_points: int | None = None,
@@ -84,11 +86,13 @@ def minimize(
         retry_failed: of a stored run that is resumed, first evaluate again what has failed.
         progress: show a progress bar; None: only if stderr is a terminal.
         callback: called with the optimizer after every evaluation.
-        acquisition: a name (ei, pi, sr, ucb, logei) or a value such as `UCB(beta=0.5)`.
+        acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
+            from ask to ask, or "portfolio": UCB and SR in turn.
         maximizer: a name of the catalogue, or a `Maximizer`.
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
         kernel: of the Gaussian process, "matern52" or "se".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
+        outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
         initial_design: "sobol" or "uniform".
         initial_points: before the first suggestion of a model; None: two per dimension, from 2 to 16, at least a batch.
@@ -131,6 +135,7 @@ def minimize(
         "hyperparameters": hyperparameters,
         "kernel": kernel,
         "priors": priors,
+        "outputs": outputs,
         "noise": noise,
         "initial_design": initial_design,
         "initial_points": initial_points,
@@ -158,11 +163,12 @@ def maximize(
     retry_failed: bool = False,
     progress: bool | None = None,
     callback: Callable[[Optimizer], None] | None = None,
-    acquisition: str | Acquisition = "ucb",
+    acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
     maximizer: str | Maximizer = "CAdam-ME",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
     kernel: str = "matern52",
     priors: str = "paper",
+    outputs: str = "auto",
     noise: float | None = None,
     initial_design: Literal["sobol", "uniform"] = "sobol",
     initial_points: int | None = None,
@@ -199,6 +205,7 @@ def maximize(
         "hyperparameters": hyperparameters,
         "kernel": kernel,
         "priors": priors,
+        "outputs": outputs,
         "noise": noise,
         "initial_design": initial_design,
         "initial_points": initial_points,
