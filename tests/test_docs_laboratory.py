@@ -10,7 +10,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "laboratory.md"
 BLOCK = re.compile(
-    r"(?P<before>[^\n]*)\n+(?P<varies><!-- the digits may differ -->\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$",
+    r"(?P<before>[^\n]*)\n+(?P<varies><!-- what the model suggests may differ -->\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 COMPBO = f"""#!/bin/sh
@@ -19,9 +19,12 @@ exec {sys.executable} -c 'import sys; sys.argv[0] = "compbo"; from compbo.cli im
 
 
 def plain(text: str, *, digits: bool) -> list[str]:
-    """The lines without what the eye does not see; without their numbers and what these do to the layout, if wished."""
+    """The lines without what the eye does not see; if wished, without numbers, the layout they make, and verdicts."""
     lines = [line.rstrip() for line in text.strip().splitlines()]
-    return lines if digits else [" ".join(re.sub(r"[\d.]+", "#", line).split()) for line in lines]
+    if digits:
+        return lines
+    bare = [" ".join(re.sub(r"[\d.]+", "#", line).split()) for line in lines]
+    return [re.sub(r"^(verdict|last ask) .+", r"\1", line) for line in bare]
 
 
 def test_the_page_is_true(tmp_path: Path) -> None:

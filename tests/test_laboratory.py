@@ -85,7 +85,8 @@ def test_ask_begins_a_run_and_writes_a_sheet(folder: Path) -> None:
 def test_two_asks_are_what_the_library_would_suggest(folder: Path) -> None:
     begin(points=3)
     run("ask", "run.db", "-n", "2")
-    optimizer = compbo.Optimizer(load_optimizer("run.db").space)
+    assert load_optimizer("run.db").settings.batch_size == 3  # of the first ask
+    optimizer = compbo.Optimizer(load_optimizer("run.db").space, batch_size=3)
     points = [*optimizer.ask(3), *optimizer.ask(2)]
     assert load_optimizer("run.db").pending == points
 

@@ -81,7 +81,7 @@ def ask(
     direction = None if maximize is None else "maximize" if maximize else "minimize"
     method = {"acquisition": acquisition, "outputs": outputs, "maximizer": maximizer, "noise": noise}
     options = {"direction": direction, "seed": seed, **method}
-    asked = ask_points(find_run(run, study_name, _space(space), options).open, count)
+    asked = ask_points(find_run(run, study_name, _space(space), options, count).open, count)
     print_asked(asked)
     if output is not None:
         predicted: Iterable[Any] = asked.predicted or [None] * len(asked.points)

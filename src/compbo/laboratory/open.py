@@ -30,7 +30,9 @@ class RunPlace(NamedTuple):
         return StoredRun.open(self.source, self.name, self.space, self.settings, brief=True)
 
 
-def find_run(source: str, study_name: str | None, space: Space | None, options: Mapping[str, Any]) -> RunPlace:
+def find_run(
+    source: str, study_name: str | None, space: Space | None, options: Mapping[str, Any], batch_size: int = 1
+) -> RunPlace:
     """The run that is there, or the one to be made; nothing is written.
 
     Args:
@@ -38,6 +40,7 @@ def find_run(source: str, study_name: str | None, space: Space | None, options: 
         study_name: of the run; None: the only one, or the usual name for a new one.
         space: of a new run. Of a run that is there, it must be the same if it is given.
         options: fields of `Settings`; what is None was not said. For a run that is there they must be the same, too.
+        batch_size: of a new run: how many points people usually measure together.
     """
     given = {name: value for name, value in options.items() if value is not None}
     there = signature_of(source, study_name)
@@ -48,7 +51,7 @@ def find_run(source: str, study_name: str | None, space: Space | None, options: 
                 "{option} is missing: {source} is a new run, so say which parameters it has (a TOML file).",
                 source=source,
             )
-        return RunPlace(source, study_name or NEW_NAME, space, Settings(**given))
+        return RunPlace(source, study_name or NEW_NAME, space, Settings(batch_size=batch_size, **given))
     if "maximizer" in given:
         given["hyperparameters"] = {}
     same = there.space if space is None else space
