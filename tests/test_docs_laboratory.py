@@ -10,7 +10,8 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "laboratory.md"
 BLOCK = re.compile(
-    r"(?P<before>[^\n]*)\n+(?P<varies><!-- what the model suggests may differ -->\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$",
+    r"(?P<before>[^\n]*)\n+(?P<varies><!-- what the model suggests may differ -->\n)?"
+    r"^```(?P<kind>\w+)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 COMPBO = f"""#!/bin/sh
