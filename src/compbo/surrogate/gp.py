@@ -17,7 +17,9 @@ import numpy as np
 import torch
 
 from compbo.numerics import cholesky, inverse_of_factor, lapack_threads_for, lower_inverse, standardise
-from compbo.surrogate.kernels import Kernel, get_kernel, input_scale, left_factor, right_factor
+from compbo.surrogate.feature_posterior import FeaturePosterior
+from compbo.surrogate.features import FeatureKernel, lengthscale_slope
+from compbo.surrogate.kernels import Kernel, KernelValue, get_kernel, input_scale, left_factor, right_factor
 from compbo.surrogate.posterior import GPPosterior
 from compbo.surrogate.priors import PriorSet, get_priors
 from compbo.types import DTYPE
@@ -36,6 +38,7 @@ NOISE_BOUNDS = (1e-6, 10.0)
 NO_FACTOR = 1e10  # J where C has no factor
 
 COLD_STARTS = (0.1, 0.3, 1.0)  # lengthscales in units of the prior's middle; the best value is where the fit begins
+LONGER_STARTS = (2.0, 4.0)  # more of them for kernels of few features, whose J has a valley for every wave length
 STEPS = (
     1.0,
     0.5,
@@ -64,11 +67,11 @@ class GP:
     train_y: Tensor  # (n,) standardised
     mean: float
     scale: float
-    kernel: Kernel
+    kernel: Kernel | FeatureKernel
     hyperparameters: Hyperparameters
     loss: float  # J at the optimum
     evaluations: int  # of J
-    posterior: GPPosterior
+    posterior: GPPosterior | FeaturePosterior
 
     @property
     def best(self) -> float:
@@ -106,15 +109,7 @@ def fit_gp(
         start = loss.cold_start() if warm_start is None else loss.pack(warm_start)
         theta, least = _minimise(loss, start, max_iterations)
         found = loss.unpack(theta)
-        posterior = GPPosterior(
-            rounded,
-            outputs.values,
-            kernel=loss.kernel,
-            lengthscale=found.lengthscale,
-            outputscale=found.outputscale,
-            noise=found.noise,
-            rounder=rounder,
-        )
+        posterior = posterior_with(loss.kernel, rounded, outputs.values, found, rounder)
     return GP(
         rounded,
         outputs.values,
@@ -126,6 +121,20 @@ def fit_gp(
         loss.evaluations,
         posterior,
     )
+
+
+def posterior_with(
+    kernel: Kernel | FeatureKernel,
+    x: Tensor,
+    y: Tensor,
+    theta: Hyperparameters,
+    rounder: Callable[[Tensor], Tensor] | None = None,
+) -> GPPosterior | FeaturePosterior:
+    """The posterior of x (n, d) and y (n,), standardised, with these hyperparameters."""
+    numbers = theta._asdict()
+    if isinstance(kernel, FeatureKernel):
+        return FeaturePosterior(x, y, kernel=kernel, rounder=rounder, **numbers)
+    return GPPosterior(x, y, kernel=kernel, rounder=rounder, **numbers)
 
 
 def _check_data(x: Tensor, y: Tensor, noise: float | None) -> tuple[Tensor, Tensor]:
@@ -154,7 +163,9 @@ class _Forward(NamedTuple):
 class NegativeLogPosterior:
     """J(theta) and its gradient in log hyperparameters, theta = log (lengthscales, output scale[, noise])."""
 
-    def __init__(self, x: Tensor, y: Tensor, kernel: Kernel, priors: PriorSet, noise: float | None) -> None:
+    def __init__(
+        self, x: Tensor, y: Tensor, kernel: Kernel | FeatureKernel, priors: PriorSet, noise: float | None
+    ) -> None:
         """x (n, d), y (n,) standardised; noise fixed, or None to learn it."""
         self.x = input_scale(kernel, torch.ones_like(x[0]))(x)  # at lengthscales of 1
         self.y = y
@@ -192,7 +203,8 @@ class NegativeLogPosterior:
     def cold_start(self) -> NDArray[np.float64]:
         """The best of a few isotropic lengthscales, by their values alone."""
         d, middle = self.x.shape[1], self.priors.lengthscale.middle
-        guesses = (torch.full((d,), share * middle, dtype=DTYPE) for share in COLD_STARTS)
+        shares = COLD_STARTS + (LONGER_STARTS if isinstance(self.kernel, FeatureKernel) else ())
+        guesses = (torch.full((d,), share * middle, dtype=DTYPE) for share in shares)
         starts = [self.pack(Hyperparameters(guess, 1.0, 1e-2)) for guess in guesses]
         return min(starts, key=lambda theta: self._forward(theta).value)
 
@@ -214,19 +226,32 @@ class NegativeLogPosterior:
         # dJ/dC = -M/2, of which the lower triangle is enough; tr(M C) = y^T alpha - n spares a pass over K
         m = torch.addr(lower_inverse(inverse_factor), alpha, alpha, beta=-1.0)
         trace = noise * float(m.diagonal().sum())
-        q = m.mul_(at.slope).tril_()
-        pull = ((q.sum(0) + q.sum(1)).unsqueeze(-1) * at.inputs - 2.0 * (q @ at.inputs)) * at.inputs
-        slope = 2.0 * self.kernel.slope_factor * outputscale * pull.sum(0).numpy()
+        slope = outputscale * self._lengthscale_slope(m, at).numpy()
         misfit = float(self.y @ alpha)
         gradient = np.append(slope, [-0.5 * (misfit - len(self.y) - trace), -0.5 * trace])[: len(theta)]
         return at.value, gradient - at.prior_slope
+
+    def _lengthscale_slope(self, m: Tensor, at: _Forward) -> Tensor:
+        """dJ/d log lengthscales (d,) at unit output scale, from the lower triangle of M, which is used up."""
+        if isinstance(self.kernel, FeatureKernel):
+            return -lengthscale_slope(self.kernel, at.inputs, m.tril_())
+        q = m.mul_(at.slope).tril_()
+        pull = ((q.sum(0) + q.sum(1)).unsqueeze(-1) * at.inputs - 2.0 * (q @ at.inputs)) * at.inputs
+        return 2.0 * self.kernel.slope_factor * pull.sum(0)
+
+    def _kernel(self, inputs: Tensor) -> KernelValue:
+        """K (n, n) at unit output scale, with what its slope needs."""
+        if isinstance(self.kernel, FeatureKernel):
+            phi = self.kernel.features(inputs)
+            return KernelValue(phi @ phi.mT, phi)
+        return self.kernel.evaluate(left_factor(inputs) @ right_factor(inputs).mT)
 
     def _forward(self, theta: NDArray[np.float64]) -> _Forward:
         self.evaluations += 1
         hyperparameters = self.unpack(theta)
         lengthscale, outputscale, noise = hyperparameters
         inputs = self.x / lengthscale
-        k = self.kernel.evaluate(left_factor(inputs) @ right_factor(inputs).mT)
+        k = self._kernel(inputs)
         covariance = outputscale * k.value
         covariance.diagonal().add_(noise)
         factor, _, failed = cholesky(covariance)
