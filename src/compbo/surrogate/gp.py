@@ -97,6 +97,7 @@ def fit_gp(
 ) -> GP:
     """Fit to x (n, d) in the unit cube and y (n,), both finite.
 
+    kernel: "matern52", "se", "linear" or "cosine". priors: "paper" or "dimension-scaled".
     noise: a fixed variance in standardised units (`NOISELESS` for noiseless tasks), or None to learn it.
     warm_start: hyperparameters of a fit to almost the same data, to begin from.
     """
