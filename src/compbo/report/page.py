@@ -222,6 +222,7 @@ def _model_lead(report: Report) -> str:
     words += (
         f", chosen from {known}: the best ones and an even share of the others" if model["observations"] < known else ""
     )
+    words += "" if model["outputs"] == "none" else f", after the transform {model['outputs']}"
     words += f"; noise {model['noise']:.3g} (standard deviation)."
     failed = any(row["value"] is None for row in report["evaluations"])
     return words + (
