@@ -14,10 +14,10 @@ import torch
 from compbo.baselines.asktell import AskTell, Losses
 from compbo.baselines.paths import FeaturePaths, Paths, posterior_paths
 from compbo.bo.model import fit_model
-from compbo.numerics import single_threaded_blas
 from compbo.seeds import next_seed
 from compbo.surrogate.outputs import check_outputs
 from compbo.surrogate.posterior import reparameterise
+from compbo.threads import single_threaded_blas
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import Verdict
 from compbo.inputs import whole_number
 from compbo.seeds import stream
+from compbo.threads import threads_for
 from compbo.words import counted
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
         starts=settings.starts,
         minibatch=settings.minibatch,
     )
-    distinct = distinct_points(space, history, batch, problem, noisy=bool(settings.noise), generator=generator)
+    with threads_for(0.0):
+        distinct = distinct_points(space, history, batch, problem, noisy=bool(settings.noise), generator=generator)
     telemetry = replace(
         telemetry,
         observations=len(history.evaluations),

@@ -16,8 +16,8 @@ import torch
 
 from compbo.maximizers.archive import Archive
 from compbo.maximizers.climb import Traits
-from compbo.numerics import single_threaded_blas
 from compbo.seeds import next_seed
+from compbo.threads import single_threaded_blas
 from compbo.types import Status
 
 if TYPE_CHECKING:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from compbo.numerics import cholesky, inverse_of_factor, lapack_threads_for, lower_inverse, standardise
+from compbo.numerics import cholesky, inverse_of_factor, lower_inverse, standardise
 from compbo.surrogate.feature_posterior import FeaturePosterior
 from compbo.surrogate.features import FeatureKernel, lengthscale_slope
 from compbo.surrogate.kernels import Kernel, KernelValue, get_kernel, input_scale, left_factor, right_factor
 from compbo.surrogate.outputs import Identity, OutputTransform
 from compbo.surrogate.posterior import GPPosterior
 from compbo.surrogate.priors import PriorSet, get_priors
+from compbo.threads import lapack_threads_for
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
