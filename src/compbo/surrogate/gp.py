@@ -255,24 +255,25 @@ class NegativeLogPosterior:
         at = self._forward(theta)
         if at.value == NO_FACTOR:
             return at.value, np.zeros_like(theta)
-        _, outputscale, noise = at.hyperparameters
+        noise = at.hyperparameters.noise
         inverse_factor = inverse_of_factor(at.factor)
         alpha = inverse_factor.mT @ at.whitened
         # dJ/dC = -M/2, of which the lower triangle is enough; tr(M C) = y^T alpha - n spares a pass over K
         m = torch.addr(lower_inverse(inverse_factor), alpha, alpha, beta=-1.0)
         trace = noise * float(m.diagonal().sum())
-        slope = outputscale * self._lengthscale_slope(m, at).numpy()
+        slope = self._lengthscale_slope(m, at).numpy()
         misfit = float(self.y @ alpha)
         gradient = np.append(slope, [-0.5 * (misfit - len(self.y) - trace), -0.5 * trace])[: len(theta)]
         return at.value, gradient - at.prior_slope
 
     def _lengthscale_slope(self, m: Tensor, at: _Forward) -> Tensor:
-        """dJ/d log lengthscales (d,) at unit output scale, from the lower triangle of M, which is used up."""
+        """dJ/d log lengthscales (d,) from the lower triangle of M, which is used up."""
+        outputscale = at.hyperparameters.outputscale
         if isinstance(self.kernel, FeatureKernel):
-            return -lengthscale_slope(self.kernel, at.inputs, m.tril_())
+            return -outputscale * lengthscale_slope(self.kernel, at.inputs, m.tril_())
         q = m.mul_(at.slope).tril_()
         pull = ((q.sum(0) + q.sum(1)).unsqueeze(-1) * at.inputs - 2.0 * (q @ at.inputs)) * at.inputs
-        return 2.0 * self.kernel.slope_factor * pull.sum(0)
+        return 2.0 * self.kernel.slope_factor * outputscale * pull.sum(0)
 
     def _kernel(self, inputs: Tensor) -> KernelValue:
         """K (n, n) at unit output scale, with what its slope needs."""
