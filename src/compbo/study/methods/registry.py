@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from compbo.baselines.thompson import FLAVOURS
 from compbo.maximizers import CATALOGUE
 from compbo.study.methods import baselines, peers
+from compbo.study.methods.defaults import VARIANTS, make_variant
 from compbo.study.methods.maximizer import MaximizerMethod
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from compbo.study.tasks import Task
 
 MAXIMIZER = "maximizer"  # the kind of which the catalogue has many
-GROUPS = ("paper", "extended", "baseline", "peer")
+GROUPS = ("paper", "extended", "default", "baseline", "peer")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ KINDS: dict[str, MethodKind] = {
         f"thompson-{flavour}": MethodKind(baselines.make_thompson(flavour), surrogate=True, inner=True)
         for flavour in FLAVOURS
     },
+    **{name: MethodKind(make_variant(name), group="default") for name in VARIANTS},
     "bohb": MethodKind(baselines.make_bohb, modules=("statsmodels.nonparametric.api",)),
     "random-search": MethodKind(baselines.make_random_search),
     "botorch-qlogei": MethodKind(peers.BoTorchMethod, inner=True, group="peer", modules=_BOTORCH),
@@ -94,7 +96,8 @@ def optimiser_group(name: str) -> str:
         name: on the axis of optimisers.
 
     Returns:
-        `paper` or `extended` for the catalogue, else `baseline` or `peer`.
+        `paper` or `extended` for the catalogue, else `default` (the library as it comes, and its variants), `baseline`
+        or `peer`.
 
     >>> optimiser_group("CAdam"), optimiser_group("SOX"), optimiser_group("bohb"), optimiser_group("pycma")
     ('paper', 'extended', 'baseline', 'peer')
