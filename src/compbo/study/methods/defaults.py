@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import compbo
+from compbo.study.cell import Pairs, sorted_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from compbo.study.cell import Cell
-    from compbo.study.methods.method import Method, Point
+    from compbo.study.methods.method import Point
     from compbo.study.tasks import Task
 
 # Options of `compbo.Optimizer` by the name of the method; everything else is the default.
@@ -34,23 +36,45 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 
 
-class DefaultMethod:
-    """`compbo.Optimizer` with its defaults, but for the options of a variant.
+FROM_CELL = ("batch_size", "seed", "direction")
+
+
+def settings_of(variant: str) -> Pairs:
+    """Every setting of a variant as JSON: they are part of a cell, which another default makes another cell.
 
     Args:
-        cell: the experiment; its batch and its seed are used.
+        variant: a key of `VARIANTS`.
+
+    Returns:
+        The settings by name, but for those that a cell has itself.
+
+    >>> dict(settings_of("compbo-outputs-none"))["outputs"]
+    '"none"'
+    """
+    # The initial design is told, the same to every method.
+    settings = compbo.Settings(initial_points=1, **VARIANTS[variant]).to_dict()
+    return sorted_pairs({name: json.dumps(value) for name, value in settings.items() if name not in FROM_CELL})
+
+
+class DefaultMethod:
+    """`compbo.Optimizer` with the settings of a variant.
+
+    Args:
+        cell: the experiment.
         task: of the cell.
-        options: of `compbo.Optimizer`.
     """
 
-    def __init__(self, cell: Cell, task: Task, options: Mapping[str, Any]) -> None:
-        self._optimizer = compbo.Optimizer(
-            task.space,
-            batch_size=cell.batch,
-            seed=cell.seed,
-            initial_points=1,  # the initial design is told, the same to every method
-            **options,
+    def __init__(self, cell: Cell, task: Task) -> None:
+        written = {name: json.loads(str(value)) for name, value in cell.method.hyperparameters}
+        settings = compbo.Settings.from_dict(
+            {**written, "batch_size": cell.batch, "seed": cell.seed, "direction": "minimize"}
         )
+        self._optimizer = compbo.Optimizer(task.space, **vars(settings))
+
+    @property
+    def settings(self) -> compbo.Settings:
+        """What determines the suggestions, beside the space and the history."""
+        return self._optimizer.settings
 
     def ask(self, count: int) -> list[Point]:
         """The next joint batch."""
@@ -64,19 +88,3 @@ class DefaultMethod:
     def last_ask(self) -> Mapping[str, Any]:
         """The telemetry of the last ask."""
         return self._optimizer.telemetry[-1].to_dict()
-
-
-def make_variant(name: str) -> Callable[[Cell, Task], Method]:
-    """What makes the method of a variant.
-
-    Args:
-        name: a key of `VARIANTS`.
-
-    Returns:
-        A function of a cell and its task.
-    """
-
-    def make(cell: Cell, task: Task) -> Method:
-        return DefaultMethod(cell, task, VARIANTS[name])
-
-    return make

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from compbo.baselines.thompson import FLAVOURS
 from compbo.maximizers import CATALOGUE
 from compbo.study.methods import baselines, peers
-from compbo.study.methods.defaults import VARIANTS, make_variant
+from compbo.study.methods.defaults import VARIANTS, DefaultMethod, settings_of
 from compbo.study.methods.maximizer import MaximizerMethod
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from compbo.study.cell import Cell
+    from compbo.study.cell import Cell, Pairs
     from compbo.study.methods.method import Method
     from compbo.study.tasks import Task
 
@@ -32,6 +32,7 @@ class MethodKind:
         inner: whether it uses the cell's inner budget.
         group: under which it is named in a grid.
         modules: that a worker process loads before it forks.
+        options: of the method, written into its cells.
 
     >>> KINDS["bohb"].group, KINDS["bohb"].surrogate
     ('baseline', False)
@@ -42,6 +43,7 @@ class MethodKind:
     inner: bool = False
     group: str = "baseline"
     modules: tuple[str, ...] = ()
+    options: Pairs = ()
 
 
 _BOTORCH = ("botorch.acquisition.logei", "botorch.fit", "botorch.models", "botorch.optim")
@@ -51,7 +53,7 @@ KINDS: dict[str, MethodKind] = {
         f"thompson-{flavour}": MethodKind(baselines.make_thompson(flavour), surrogate=True, inner=True)
         for flavour in FLAVOURS
     },
-    **{name: MethodKind(make_variant(name), group="default") for name in VARIANTS},
+    **{name: MethodKind(DefaultMethod, group="default", options=settings_of(name)) for name in VARIANTS},
     "bohb": MethodKind(baselines.make_bohb, modules=("statsmodels.nonparametric.api",)),
     "random-search": MethodKind(baselines.make_random_search),
     "botorch-qlogei": MethodKind(peers.BoTorchMethod, inner=True, group="peer", modules=_BOTORCH),
