@@ -18,8 +18,9 @@ from compbo.baselines.thompson import FLAVOURS, ThompsonSampling
 from compbo.maximizers import make_maximizer
 from compbo.space import Float, Int, Space
 from compbo.surrogate.feature_posterior import FeaturePosterior
-from compbo.surrogate.gp import GP, Hyperparameters, NegativeLogPosterior, fit_gp, posterior_with
+from compbo.surrogate.gp import GP, fit_gp, posterior_with
 from compbo.surrogate.kernels import KERNELS, get_kernel, input_scale
+from compbo.surrogate.log_posterior import Hyperparameters, NegativeLogPosterior
 from compbo.surrogate.posterior import mean_and_factor, with_pending
 from compbo.surrogate.priors import get_priors
 from compbo.types import DTYPE, Box, Budget, Status
