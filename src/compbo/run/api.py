@@ -90,7 +90,7 @@ def minimize(
             from ask to ask, or "portfolio": UCB and SR in turn.
         maximizer: a name of the catalogue, or a `Maximizer`.
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
-        kernel: of the Gaussian process, "matern52" or "se".
+        kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
         outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
