@@ -513,8 +513,10 @@ def test_the_tab_key_completes(words: str, offered: list[str]) -> None:
 
 
 def test_the_completion_of_a_shell_can_be_installed() -> None:
-    shown = run("--show-completion", "bash")
-    assert (shown.exit_code, "complete -o default" in shown.output) == (0, True)
+    named = [sys.executable, "-c", "import sys; sys.argv[0] = 'compbo'; from compbo.cli import main; main()"]
+    environment = {**os.environ, "_COMPBO_COMPLETE": "source_bash"}
+    shown = subprocess.run(named, env=environment, capture_output=True, text=True)
+    assert (shown.returncode, "complete -o default -F _compbo_completion compbo" in shown.stdout) == (0, True)
 
 
 def test_no_help_shows_the_type_of_a_switch() -> None:

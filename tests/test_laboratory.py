@@ -397,18 +397,18 @@ def test_forget_and_retry(folder: Path) -> None:
 # -- processes --------------------------------------------------------------------------------------------------------
 
 
-def processes(*commands: list[str]) -> list[subprocess.CompletedProcess[str]]:
-    """All at once; what became of each."""
-    running = [
-        subprocess.Popen([*COMPBO, *c], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for c in commands
-    ]
-    return [subprocess.CompletedProcess(p.args, 0, *p.communicate(timeout=500)) for p in running if p.wait(500) == 0]
+def succeed(*commands: list[str]) -> None:
+    """All at once, and every one of them ends well."""
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    running = [subprocess.Popen([*COMPBO, *command], **pipes) for command in commands]
+    said = [process.communicate(timeout=500)[0] for process in running]
+    assert [process.returncode for process in running] == [0] * len(commands), said
 
 
 def test_processes_that_ask_and_tell_at_the_same_time_wait_for_each_other(folder: Path) -> None:
     """Three begin one run at once; then two ask while two others tell."""
     ask = ["ask", "run.db", "--space", "space.toml", "-n", "2"]
-    assert len(processes(ask, ask, ask)) == 3
+    succeed(ask, ask, ask)
     pending = load_optimizer("run.db").pending
     assert [p.number for p in pending] == sorted({p.number for p in pending})
     assert len({json.dumps(point) for point in pending}) == 6  # nobody has another one's points
@@ -416,8 +416,7 @@ def test_processes_that_ask_and_tell_at_the_same_time_wait_for_each_other(folder
     left, right = numbers[:3], numbers[3:]
     sheet("left.csv", "number,value\n" + "".join(f"{n},{n}\n" for n in left))
     sheet("right.csv", "number,value\n" + "".join(f"{n},{n}\n" for n in right))
-    done = processes(["tell", "run.db", "left.csv"], ask, ["tell", "run.db", "right.csv"], ask)
-    assert len(done) == 4
+    succeed(["tell", "run.db", "left.csv"], ask, ["tell", "run.db", "right.csv"], ask)
     optimizer = load_optimizer("run.db")
     assert {e.number: e.value for e in optimizer.evaluations} == {n: float(n or 0) for n in numbers}
     assert len({json.dumps(point) for point in optimizer.pending}) == 4

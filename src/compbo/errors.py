@@ -81,6 +81,10 @@ class InUseError(CompboError, RuntimeError):
     """Another process works on this run, or on this folder of results."""
 
 
+class TakenOverError(InUseError):
+    """Another process took this run in the same instant, or after this one was silent for too long."""
+
+
 class _Option:
     """A field of a template that is an option; what follows its colon is a value."""
 

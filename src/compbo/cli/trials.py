@@ -15,7 +15,11 @@ from compbo.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from compbo.bo.history import History
+    from compbo.laboratory.results import Results
+    from compbo.laboratory.tell import Told
     from compbo.space import Space
+    from compbo.storage import StoredRun
 
 PANEL = "A run by hand, in a laboratory"
 
@@ -109,18 +113,22 @@ def tell(
     """
     with interrupts_end_at_once():
         from compbo.cli.tables import nothing_taken, print_taken
+        from compbo.laboratory.open import with_run
         from compbo.laboratory.results import SheetError, results_of
         from compbo.laboratory.sheet import read_sheet
         from compbo.laboratory.tell import tell_results
         from compbo.storage import StoredRun
 
     sheet = read_sheet(file)
-    with StoredRun.reopen(run, study_name, brief=True) as stored:
+
+    def take(stored: StoredRun) -> tuple[Told, Results]:
         results = results_of(stored.space, sheet, value)
-        try:
-            told = tell_results(stored, results, file, replace=replace)
-        except SheetError as error:
-            raise nothing_taken(error) from error
+        return tell_results(stored, results, file, replace=replace), results
+
+    try:
+        told, results = with_run(lambda: StoredRun.reopen(run, study_name, brief=True), take)
+    except SheetError as error:
+        raise nothing_taken(error) from error
     print_taken(told, results, file)
 
 
@@ -140,7 +148,7 @@ def import_(
     """
     with interrupts_end_at_once():
         from compbo.cli.tables import nothing_taken, print_taken
-        from compbo.laboratory.open import find_run
+        from compbo.laboratory.open import find_run, with_run
         from compbo.laboratory.results import SheetError, results_of
         from compbo.laboratory.sheet import read_sheet
         from compbo.laboratory.tell import evaluations_of, import_evaluations
@@ -153,8 +161,7 @@ def import_(
         evaluations = evaluations_of(place.space, results, file)
     except SheetError as error:
         raise nothing_taken(error) from error
-    with place.open() as stored:
-        told = import_evaluations(stored, evaluations)
+    told = with_run(place.open, lambda stored: import_evaluations(stored, evaluations))
     print_taken(told, results, file)
 
 
@@ -220,12 +227,14 @@ def retry(
 ) -> None:
     """Ask again for points whose evaluation failed, all of them or those of the numbers given."""
     from compbo.cli.tables import print_points
+    from compbo.laboratory.open import with_run
     from compbo.laboratory.retry import retry_failed
     from compbo.storage import StoredRun
 
-    with StoredRun.reopen(run, study_name, brief=True) as stored:
-        again = retry_failed(stored, numbers)
-        history = stored.contents().history
+    def retry_in(stored: StoredRun) -> tuple[dict[int, int], History]:
+        return retry_failed(stored, numbers), stored.contents().history
+
+    again, history = with_run(lambda: StoredRun.reopen(run, study_name, brief=True), retry_in)
     if not again:
         say("Nothing has failed.")
         return

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from compbo.bo.settings import Settings
-from compbo.errors import OptionError
+from compbo.errors import OptionError, TakenOverError
 from compbo.storage import StoredRun, signature_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from compbo.space import Space
 
 NEW_NAME = "compbo"  # of a run whose name nobody said
+ATTEMPTS = 5  # in case that others take the run at the very same time
+
+T = TypeVar("T")
+
+
+def with_run(open_run: Callable[[], StoredRun], action: Callable[[StoredRun], T]) -> T:
+    """Do something with a run that is open for this process alone; should another one take it, do it again.
+
+    action: what was done before it was interrupted, it must not do twice.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            with open_run() as run:
+                return action(run)
+        except TakenOverError:
+            continue
+    with open_run() as run:
+        return action(run)
 
 
 class RunPlace(NamedTuple):

@@ -18,7 +18,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compbo.errors import InUseError
+from compbo.errors import InUseError, TakenOverError
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -67,10 +67,10 @@ class Lease:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise InUseError if another process took the run: nothing more may be written."""
+        """Raise TakenOverError if another process took the run: nothing more may be written."""
         holder = self._holder()
         if holder.get("token") != self._token:
-            raise InUseError(
+            raise TakenOverError(
                 "Process {pid} on {host} took over this run; this one stops here.",
                 pid=holder.get("pid"),
                 host=holder.get("host"),
