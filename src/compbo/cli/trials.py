@@ -207,15 +207,21 @@ def forget(
     """Withdraw pending points that will never be evaluated."""
     from compbo.bo.tell import pending_numbers
     from compbo.cli.tables import listed
+    from compbo.laboratory.open import with_run
     from compbo.storage import StoredRun
 
     if bool(numbers) == every:
         raise CommandError("Give the numbers of pending points, or --all.", BAD_INPUT)
-    with StoredRun.reopen(run, study_name, brief=True) as stored:
+
+    def forget_in(stored: StoredRun) -> list[int]:
         history = stored.contents().history
         named = [point.number or 0 for point in history.pending] if every else numbers
-        stored.forget(pending_numbers(stored.space, history, named))
-    say(f"{counted(len(named or ()), 'point')} forgotten: {listed(named or ())}." if named else "Nothing is pending.")
+        found = pending_numbers(stored.space, history, named)
+        stored.forget(found)
+        return found
+
+    gone = with_run(lambda: StoredRun.reopen(run, study_name, brief=True), forget_in)
+    say(f"{counted(len(gone), 'point')} forgotten: {listed(gone)}." if gone else "Nothing is pending.")
 
 
 @app.command(epilog=EPILOG, rich_help_panel=PANEL)
