@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from graphlib import CycleError
 from pathlib import Path
 
 import pytest
 from tools import rooms
-from tools.rooms import ROOMS, Room, complaints, direction, modules, room_of
+from tools.rooms import ROOMS, ROOT, SOURCES, Room, complaints, direction, modules, room_of
 from tools.rooms_picture import PICTURE, needed, picture, rows_of
 
 
@@ -38,6 +39,16 @@ def test_every_module_is_in_a_room() -> None:
 
 def test_the_picture_is_the_one_of_these_sources() -> None:
     assert PICTURE.read_text(encoding="utf-8") == picture(), "run python -m tools.rooms --draw"
+
+
+def test_the_document_of_the_study_names_the_files_of_every_room() -> None:
+    text = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
+    named = dict(re.findall(r"^\| `(\w+)/` \| (.+) \|$", text[text.index("## The rooms of the code") :], re.MULTILINE))
+    folder = SOURCES / "compbo" / "study"
+    assert list(named) == [room.removeprefix("study.") for room in ROOMS if room.startswith("study.")][1:]  # cell.py
+    for room, files in named.items():
+        present = {path.name for path in (folder / room).glob("*.py")} - {"__init__.py"}
+        assert set(re.findall(r"`(\w+\.py)`", files)) == present, f"docs/study.md: {room}"
 
 
 # -- the check can fail -----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -107,6 +108,7 @@ def test_kill_a_worker_then_the_driver_and_lose_nothing(tmp_path: Path, cluster:
 
 @pytest.mark.touches_global_rng  # Dask's client draws its waiting times from it
 def test_failures_on_a_worker_and_the_death_of_the_scheduler(tmp_path: Path, cluster: Cluster) -> None:
+    level = logging.getLogger("distributed.client").level
     cluster.worker()
     store = Store(tmp_path / "results")
     dead, fine = own("killer"), own("chatter")
@@ -120,6 +122,7 @@ def test_failures_on_a_worker_and_the_death_of_the_scheduler(tmp_path: Path, clu
     sleeping = own("sleeper")
     with dask.config.set({"distributed.comm.timeouts.connect": "3s"}):  # how long it hopes for the scheduler's return
         lasting = pool()
+    assert logging.getLogger("distributed.client").level == level  # what Dask has to say is heard
     cluster.scheduler.kill()
     with pytest.raises(PoolError, match="is gone; start it and give the same command"):
         run_study([sleeping], store, lambda: lasting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import io
 import os
@@ -23,6 +24,7 @@ from distributed import KilledWorker
 from typer.testing import CliRunner
 
 from compbo.cli import app
+from compbo.errors import OptionError
 from compbo.numerics import threads_for
 from compbo.study.cell import Cell, MethodSpec
 from compbo.study.engine.driver import run_study
@@ -37,6 +39,7 @@ from compbo.study.methods.registry import KINDS
 from compbo.study.results import Store, load, schema
 from compbo.study.results.survey import Survey
 from study_helpers import (
+    ROOT,
     cell,
     compbo_cell,
     determined,
@@ -171,7 +174,7 @@ def test_retry_runs_failures_and_nothing_else(tmp_path: Path, pool: LentPool, re
 
 def test_time_and_memory_limits_and_threads(tmp_path: Path) -> None:
     slow, large, fine = own("sleeper"), own("eater"), compbo_cell()
-    limits = Limits(threads=2, seconds=5.0, memory=600 * 2**20)
+    limits = Limits(threads=2, time_limit=5.0, memory_limit=0.6)
     store = Store(tmp_path)
     assert run_study([slow, large, fine], store, lambda: LocalPool(1, limits)) == (3, 2, 0)
     assert store.row(slow.hash)["error"].startswith("time limit: ")
@@ -314,9 +317,22 @@ def test_what_a_dask_worker_imports_is_light() -> None:
     assert ended.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("limits", [{"threads": 0}, {"seconds": 0.0}, {"memory": -1}])
+def test_failed_rows_are_made_in_one_place() -> None:
+    """`schema.FAILED` is given as a status in one file; elsewhere it is only compared with."""
+    package = ROOT / "src" / "compbo" / "study"
+    given = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Dict)
+        and any(isinstance(value, ast.Attribute) and value.attr == "FAILED" for value in node.values)
+    }
+    assert given == {"engine/rows.py"}
+
+
+@pytest.mark.parametrize("limits", [{"threads": 0}, {"threads": 1.5}, {"time_limit": 0.0}, {"memory_limit": -1}])
 def test_limits_that_nothing_fits_in(limits: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="must be positive"):
+    with pytest.raises(OptionError, match=f"{next(iter(limits))} must be a (positive|whole) number"):
         Limits(**limits)  # type: ignore[arg-type]
 
 

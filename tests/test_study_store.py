@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from compbo.study import cell as cells
 from compbo.study.cell import Cell, OtherVersionError
 from compbo.study.engine.experiment import run_cell
 from compbo.study.engine.status import study_status
-from compbo.study.grid.counts import PAPER_SYNTHETIC
+from compbo.study.grid import load_grid
 from compbo.study.results import Store, load, points, schema
 from compbo.study.tasks import FunctionTask
 from study_helpers import ROOT, SQUARE, cell, compbo_cell, determined, own, wait_for
@@ -175,14 +176,11 @@ def incompressible(dimension: int, steps: int, batch: int, initial: int, rng: np
     return row | {"definition": one.definition, "best_x": x[:dimension].tolist(), "true_loss": None}
 
 
-def test_the_papers_3958_cells_stay_under_200_MB(rng: np.random.Generator) -> None:
-    total = sum(
-        count * len(schema.to_bytes(incompressible(dimension, 32, 16, 3, rng)))
-        for dimension, count in PAPER_SYNTHETIC.items()
-    )
-    tuning = 3958 - sum(PAPER_SYNTHETIC.values())
-    total += tuning * len(schema.to_bytes(incompressible(9, 16, 8, 18, rng)))
-    assert total < 200e6
+def test_the_papers_4060_experiments_stay_under_200_MB(rng: np.random.Generator) -> None:
+    once = [one for one in load_grid("paper-exact").cells() if one.seed == 0]
+    shapes = Counter((one.dimension, one.steps, one.batch, one.initial) for one in once)
+    total = sum(count * len(schema.to_bytes(incompressible(*shape, rng))) for shape, count in shapes.items())
+    assert (len(once), total < 200e6) == (4060, True)
 
 
 def test_rounded_points_are_near_and_keep_the_bounds(rng: np.random.Generator) -> None:
@@ -290,7 +288,7 @@ def test_results_of_another_version_are_refused_and_left_alone(store: Store, mon
     files = {path: path.read_bytes() for path in store.folder.rglob("*.parquet")}
     with monkeypatch.context() as newer:  # a version without the column `reason`
         newer.setattr(schema, "_PLAIN_SCHEMA", schema._PLAIN_SCHEMA.remove(schema.NAMES.index("reason")))
-        with pytest.raises(OtherVersionError, match=r"parquet was written by another version of compbo .* --results"):
+        with pytest.raises(OtherVersionError, match=r"parquet was written by another version of compbo .* results\."):
             study_status(store)
         with pytest.raises(OtherVersionError), store.writing():
             pytest.fail("not for this version to write to")

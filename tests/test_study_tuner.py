@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from collections import deque
@@ -14,17 +15,18 @@ import pytest
 
 from compbo.maximizers import CATALOGUE
 from compbo.space import Space
-from compbo.study.cell import Cell
+from compbo.study.cell import FIRST_TUNING_SEED, Cell
 from compbo.study.engine.driver import run_study
 from compbo.study.engine.pools import FinishedCell
 from compbo.study.engine.rows import identity
-from compbo.study.results import Store, schema
-from compbo.study.tuner.held_out import held_out_tasks
+from compbo.study.grid import Block
+from compbo.study.results import Store, load, schema
+from compbo.study.tuner.judges import held_out_tasks, tuning_seed
 from compbo.study.tuner.problem import tuning_loss
 from compbo.study.tuner.status import TuningStatus, study_and_tuning_status
 from compbo.study.tuner.tune import CONFIGURATIONS, tune_study
 from compbo.study.tuner.tuned_file import apply_tuned
-from study_helpers import cell, compbo_cell
+from study_helpers import ROOT, cell, compbo_cell
 
 
 class FakePool:
@@ -81,15 +83,61 @@ def test_a_problem_gets_its_33_configurations(tmp_path: Path) -> None:
     done = tune_study([*GRID[:2], *GRID[3:]], store, maker(pool), show=False)
     assert (done.problems, done.run, done.failed) == (1, CONFIGURATIONS, 0)
     assert len({one.hash for one in pool.run}) == 33
-    assert {one.seed for one in pool.run} == {0}  # the first seed of the grid
+    assert {one.seed for one in pool.run} == {tuning_seed(0)}  # from the first seed of the grid
     domain = Space(CATALOGUE["SCGA"].domain)
     for one in pool.run:
         domain.validate({name: value for name, value in one.method.hyperparameters if name in domain.names})
     (entry,) = json.loads(done.path.read_text())["entries"]
     assert (entry["task"], entry["acquisition"], entry["maximizer"]) == ("ackley-4", "ei", "SCGA")
     assert entry["configurations"] == 33
-    assert entry["held_out"] is False
+    assert (entry["held_out"], entry["judged_on"], entry["seeds"]) == (False, ["ackley-4"], [tuning_seed(0)])
     assert abs(math.log10(entry["hyperparameters"]["lr"]) + 2.0) < 0.1  # it found the minimum
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_what_judged_a_configuration_is_never_reported(tmp_path: Path, held_out: bool) -> None:
+    """Every cell of the report runs anew, also one that has the configuration that tuning chose."""
+    store, judges, reported = Store(tmp_path), FakePool(), FakePool()
+    seeds = [GRID[0], *(compbo_cell("SCGA", "ei", seed=seed) for seed in (1, 2, FIRST_TUNING_SEED - 1))]
+    tune_study(seeds, store, maker(judges), configurations=4, held_out=held_out, show=False)
+    tuned = apply_tuned(seeds, store, held_out=held_out)
+    assert run_study(tuned, store, maker(reported), show=False) == (4, 0, 0)
+    best = dict(tuned[0].method.hyperparameters)
+    assert best in [dict(one.method.hyperparameters) for one in judges.run]
+    assert [one.seed for one in reported.run] == [0, 1, 2, FIRST_TUNING_SEED - 1]
+    assert not {one.hash for one in judges.run} & {one.hash for one in reported.run}
+    assert sorted(load(tmp_path)["cell"]) == sorted(one.hash for one in tuned)
+    assert len(load(tmp_path, tuning=True)) == len(judges.run) + 4
+    assert len(load(tmp_path, cells=judges.run)) == len(judges.run)
+
+
+def test_no_reported_cell_has_a_seed_of_tuning(tmp_path: Path) -> None:
+    assert all(tuning_seed(seed) >= FIRST_TUNING_SEED for seed in (0, 1, FIRST_TUNING_SEED - 1))
+    with pytest.raises(ValueError, match=r"seed 1000000000 is kept for tuning; the seeds of a grid are below 10\^9"):
+        Block(("ackley-4",), ("RS",), ("ei",), seeds=(0, FIRST_TUNING_SEED))
+    with pytest.raises(ValueError, match="seed 1000000000 is one of tuning itself"):
+        tune_study([compbo_cell("SCGA", seed=FIRST_TUNING_SEED)], Store(tmp_path), maker(FakePool()), show=False)
+
+
+def test_the_document_has_the_measured_numbers_of_the_flattery() -> None:
+    text = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
+    section = text[text.index("### What the paper's way of tuning does") : text.index("## The results folder")]
+    columns = ("best_of_33", "same_configuration", "default", "default_best_of_33")
+    groups: dict[tuple[str, str], list[list[float]]] = {}
+    with (ROOT / "benchmarks" / "flattery.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            numbers = [float(row[column] or "nan") for column in columns]
+            groups.setdefault((row["task"], row["optimiser"]), []).append(numbers)
+    for key, rows in groups.items():
+        means = ["-" if math.isnan(mean) else f"{mean:.3f}" for mean in np.mean(rows, axis=0)]
+        assert f"| {' | '.join([*key, *means])} |" in section
+    tuned = np.array([row for rows in groups.values() for row in rows if not math.isnan(row[0])])
+    factors = tuned[:, 1] / tuned[:, 0]
+    luck = [rows[0][2] / rows[0][3] for rows in groups.values()]
+    assert (len(factors), min(factors) > 1) == (24, True)
+    assert "All 24 times the best of 33 runs is better" in section
+    assert f"of {np.exp(np.log(factors).mean()):.1f} (geometric mean), from {min(factors):.1f} to" in section
+    assert f"a best run that is {np.exp(np.log(luck).mean()):.1f} times better" in section
 
 
 def test_an_interrupted_tuning_goes_on_and_ends_the_same(tmp_path: Path) -> None:
@@ -128,7 +176,7 @@ def test_held_out_judges_on_other_tasks_by_the_mean(tmp_path: Path) -> None:
     done = tune_study(GRID[:1], Store(tmp_path), maker(pool), configurations=3, held_out=True, show=False)
     assert {one.task for one in pool.run} == set(held_out_tasks("ackley-4"))
     assert len(pool.run) == 3 * 4
-    assert all(one.seed >= 10_000 for one in pool.run)
+    assert {one.seed for one in pool.run} == {tuning_seed(0)}
     (entry,) = json.loads(done.path.read_text())["entries"]
     assert entry["held_out"] is True
     assert entry["task"] == "ackley-4"
@@ -138,7 +186,7 @@ def test_held_out_judges_on_other_tasks_by_the_mean(tmp_path: Path) -> None:
 def test_held_out_tuning_lives_beside_the_other(tmp_path: Path) -> None:
     store = Store(tmp_path)
     tune_study(GRID[:1], store, maker(FakePool()), configurations=2, held_out=True, show=False)
-    with pytest.raises(ValueError, match=r"tuned\.json has nothing for .* run `compbo study tune` with the same grid"):
+    with pytest.raises(ValueError, match=r"tuned\.json has nothing for .* run `compbo study tune` for this grid"):
         apply_tuned(GRID[:1], store)
     (held_out,) = apply_tuned(GRID[:1], store, held_out=True)
     tune_study(GRID[:1], store, maker(FakePool()), configurations=5, show=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, get_args
 
 import torch
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 DTYPE = torch.float64
+
+Form = Literal["ERM", "FSM", "Comp", "ME"]  # which samples an oracle draws: see `acquisition.samples`
+FORMS: tuple[Form, ...] = get_args(Form)
+POOL_FORMS: tuple[Form, ...] = ("FSM", "Comp")  # minibatches of a pool that is drawn once; the others draw anew
 
 
 class Draw(NamedTuple):

@@ -8,7 +8,7 @@ import torch
 
 from compbo.acquisition.samples import Sampled, distinct_columns
 from compbo.surrogate.posterior import reparameterise
-from compbo.types import Draw, Inner
+from compbo.types import POOL_FORMS, Draw, Inner
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -76,7 +76,7 @@ class AcquisitionOracle(Sampled):
         While zeta_0 is made, L z, v and zeta itself exist side by side.
         """
         width, k, m = self.samples.width, self.samples.minibatch, self.pool_size
-        pool = 8 * width * m if self.samples.form in ("FSM", "Comp") else 0
+        pool = 8 * width * m if self.samples.form in POOL_FORMS else 0
         zeta = 3 * 8 * restarts * width * m if tracked else 0
         evaluated = 2 if tracked else 1
         return pool + zeta + evaluated * restarts * width * (self.posterior.bytes_per_row() + 8 * 6 * k)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 
 from compbo.seeds import next_seed
-from compbo.types import DTYPE, Draw
+from compbo.types import DTYPE, FORMS, POOL_FORMS, Draw
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -146,16 +146,13 @@ class PoolSamples:
         return Draw(self._pool.mT, torch.arange(self.pool_size))
 
 
-FORMS = ("ERM", "FSM", "Comp", "ME")
-
-
 def make_samples(form: str, width: int, *, minibatch: int = DEFAULT_K, steps: int = 64) -> Samples:
     """The samples of a form; pools hold M = K T."""
-    if form in ("ERM", "ME"):
-        return FreshSamples(width, minibatch, form)
-    if form in ("FSM", "Comp"):
+    if form not in FORMS:
+        raise ValueError(f"form {form!r} is unknown; choose one of {', '.join(FORMS)}.")
+    if form in POOL_FORMS:
         return PoolSamples(width, minibatch, minibatch * steps, form)
-    raise ValueError(f"form {form!r} is unknown; choose one of {', '.join(FORMS)}.")
+    return FreshSamples(width, minibatch, form)
 
 
 class Sampled:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from compbo.maximizers.climb import Traits, run_within
+from compbo.types import FORMS, POOL_FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
     from compbo.maximizers.climb import Climb
     from compbo.maximizers.hyperparameters import Hyperparameter, Value
     from compbo.space import Parameter
-    from compbo.types import Box, Budget, Oracle, Trace
+    from compbo.types import Box, Budget, Form, Oracle, Trace
 
-Form = Literal["ERM", "FSM", "Comp", "ME"]
 THE_PAPER = "Grosnit et al., Journal of Machine Learning Research 22, 2021"
 
 
@@ -43,8 +43,8 @@ class Entry:
         object.__setattr__(self, "hyperparameters", MappingProxyType(dict(self.hyperparameters)))
         if not isinstance(self.name, str) or not self.name.strip():
             raise ValueError(f"Entry: name must be a text that is not empty, got {self.name!r}.")
-        if self.form not in get_args(Form):
-            raise ValueError(f"{self.name}: form must be one of {', '.join(get_args(Form))}, got {self.form!r}.")
+        if self.form not in FORMS:
+            raise ValueError(f"{self.name}: form must be one of {', '.join(FORMS)}, got {self.form!r}.")
         traits = self.traits
         if not isinstance(traits, Traits):
             raise ValueError(f"{self.name}: what build makes needs `traits`, a compbo.maximizers.Traits.")
@@ -87,7 +87,7 @@ class Entry:
         """What a step sees: new draws, a minibatch of the pool, or one draw that stays for the run."""
         if self.traits.one_draw:
             return "fixed"
-        return "minibatch" if self.form in ("FSM", "Comp") else "fresh"
+        return "minibatch" if self.form in POOL_FORMS else "fresh"
 
     @property
     def category(self) -> Literal["NonComp", "Comp", "extended"]:

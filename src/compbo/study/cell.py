@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from compbo.acquisition.integrands import acquisition_from_dict, acquisition_to_dict, get_acquisition
+from compbo.errors import CompboError
 from compbo.inputs import whole_number
 from compbo.maximizers import get_entry
 
@@ -24,22 +25,50 @@ if TYPE_CHECKING:
 FORMAT = 1  # of the definition; to be raised when the same cell would mean another computation
 HASH_LENGTH = 32  # hexadecimal digits
 LARGEST = 2**63 - 1  # what a column of whole numbers holds
+FIRST_TUNING_SEED = 10**9  # of cells that only judge hyperparameters; the seeds of a grid are smaller
 
 Scalar = float | int | bool | str
 Pairs = tuple[tuple[str, Scalar], ...]  # sorted: a mapping that can be hashed
 
 
-class OtherVersionError(ValueError):
-    """Another version of compbo wrote this, and this one cannot read it: the data are not damaged."""
+class OtherVersionError(CompboError, ValueError):
+    """Another version of compbo wrote this, and this one cannot read it: the data are not damaged.
+
+    Args:
+        template: the message, as for `compbo.errors.CompboError`.
+        values: what the fields of the template stand for.
+    """
 
 
 def sorted_pairs(mapping: Mapping[str, Any]) -> Pairs:
-    """A mapping as sorted pairs."""
+    """A mapping as sorted pairs, which can be hashed.
+
+    Args:
+        mapping: from names to values.
+
+    Returns:
+        Its items, sorted by name.
+
+    >>> sorted_pairs({"lr": 0.1, "beta": 0.5})
+    (('beta', 0.5), ('lr', 0.1))
+    """
     return tuple(sorted(mapping.items()))
 
 
 def storable_whole(name: str, value: object, least: int) -> int:
-    """The value as a Python integer; ValueError if it is not a whole number from `least` on, or too large to store."""
+    """A whole number that fits into a column of the results, as a Python integer.
+
+    Args:
+        name: what the number is, for the message of the ValueError.
+        value: the number.
+        least: the smallest number that is allowed.
+
+    Returns:
+        The number.
+
+    >>> storable_whole("Cell: steps", 32, 1)
+    32
+    """
     number = whole_number(name, value, least)
     if number > LARGEST:
         raise ValueError(f"{name} must be a whole number below 2^63, got {number}.")
@@ -50,8 +79,15 @@ def storable_whole(name: str, value: object, least: int) -> int:
 class MethodSpec:
     """What suggests the points.
 
-    kind: a key of `methods.registry.KINDS`. The kind `maximizer` has an acquisition function with all its parameters,
-    and an entry of the catalogue with all its hyperparameters; the other kinds have neither.
+    Args:
+        kind: a key of `methods.registry.KINDS`; only the kind `maximizer` has what follows.
+        acquisition: the name of the acquisition function.
+        acquisition_options: all its parameters.
+        maximizer: the name of an entry of the catalogue.
+        hyperparameters: all those of the entry.
+
+    >>> MethodSpec("random-search").optimiser
+    'random-search'
     """
 
     kind: str
@@ -66,7 +102,11 @@ class MethodSpec:
         return self.maximizer or self.kind
 
     def make_acquisition(self) -> Acquisition:
-        """The acquisition function with its parameters."""
+        """The acquisition function with its parameters.
+
+        >>> maximizer_method("CAdam", "ucb").make_acquisition()
+        UCB(beta=2.0)
+        """
         return acquisition_from_dict({"name": self.acquisition, **dict(self.acquisition_options)})
 
 
@@ -82,6 +122,13 @@ def maximizer_method(maximizer: str, acquisition: str, hyperparameters: Mapping[
         maximizer: name of the entry.
         acquisition: name of the acquisition function; its parameters are the defaults.
         hyperparameters: of the entry; those that are not named have their defaults.
+
+    Returns:
+        The method, with every default written out.
+
+    >>> method = maximizer_method("SCGA", "ei", {"lr": 0.5})
+    >>> method.optimiser, method.acquisition, dict(method.hyperparameters)["lr"]
+    ('SCGA', 'ei', 0.5)
     """
     settings = acquisition_to_dict(get_acquisition(acquisition))
     name = str(settings.pop("name"))
@@ -91,7 +138,16 @@ def maximizer_method(maximizer: str, acquisition: str, hyperparameters: Mapping[
 
 @dataclass(frozen=True)
 class SurrogateSpec:
-    """How a Gaussian process is fitted. noise: "fixed" for noiseless tasks, or "learned"."""
+    """How a Gaussian process is fitted.
+
+    Args:
+        kernel: its name, "matern52" or "se".
+        priors: of its hyperparameters, "paper" or "dimension-scaled".
+        noise: "fixed" for tasks without noise, or "learned".
+
+    >>> SurrogateSpec(noise="learned").arguments()
+    {'kernel': 'matern52', 'priors': 'paper', 'noise': None}
+    """
 
     kernel: str = "matern52"
     priors: str = "paper"
@@ -104,11 +160,22 @@ class SurrogateSpec:
 
 @dataclass(frozen=True)
 class InnerSpec:
-    """What one maximisation of the acquisition function may spend; the defaults are the paper's."""
+    """What one maximisation of the acquisition function may spend; the defaults are the paper's.
+
+    Args:
+        raw_batches: batches among which the start points are chosen.
+        restarts: B, start points.
+        around_incumbents: the share of the raw batches near the best points; the paper's are all uniform.
+        steps: T, steps of the maximizer.
+        minibatch: K, samples per step.
+
+    >>> InnerSpec(restarts=8).steps
+    64
+    """
 
     raw_batches: int = 1024
     restarts: int = 32
-    around_incumbents: float = 0.0  # the paper's raw batches are uniform
+    around_incumbents: float = 0.0
     steps: int = 64
     minibatch: int = 128
 
@@ -126,7 +193,20 @@ class InnerSpec:
 class Cell:
     """One experiment: q points at each of `steps` acquisition steps, after `initial` uniform points.
 
-    surrogate and inner are None for methods that do not use them.
+    Args:
+        task: the spec of the black box.
+        dimension: d, of its unit cube.
+        method: what suggests the points.
+        seed: of everything random; from `FIRST_TUNING_SEED` on, the cell only judges hyperparameters.
+        batch: q, points per acquisition step.
+        steps: acquisition steps.
+        initial: points of the initial design.
+        surrogate: how the model is fitted; None for methods without one.
+        inner: what a maximisation may spend; None for methods without one.
+
+    >>> cell = Cell("levy-16", 16, MethodSpec("random-search"), seed=0, batch=16, steps=32, initial=3)
+    >>> cell.name, len(cell.hash)
+    ('levy-16/random-search/seed0', 32)
     """
 
     task: str
@@ -162,9 +242,11 @@ class Cell:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Cell:
-        """The inverse of `to_dict`."""
+        """The inverse of `to_dict`; `OtherVersionError` if another version of compbo wrote the data."""
         if data.get("format") != FORMAT:
-            raise OtherVersionError(f"Cell: format {data.get('format')!r} is not {FORMAT}, the one of this version.")
+            raise OtherVersionError(
+                "Cell: format {given!r} is not {ours}, the one of this version.", given=data.get("format"), ours=FORMAT
+            )
         method = dict(data["method"])
         for key in ("acquisition_options", "hyperparameters"):
             method[key] = sorted_pairs(method[key])
@@ -190,5 +272,16 @@ class Cell:
 
 
 def cell_from_json(text: str) -> Cell:
-    """The cell of a definition."""
+    """The cell of a definition.
+
+    Args:
+        text: canonical JSON, as `Cell.definition` gives it.
+
+    Returns:
+        The cell; ValueError, TypeError or KeyError if the text is not that of one.
+
+    >>> cell = Cell("levy-2", 2, MethodSpec("bohb"), seed=0, batch=1, steps=1, initial=1)
+    >>> cell_from_json(cell.definition) == cell
+    True
+    """
     return Cell.from_dict(json.loads(text))

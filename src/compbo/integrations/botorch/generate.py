@@ -194,7 +194,7 @@ class CandidateGenerator:
 def chosen_maximizer(maximizer: str | Maximizer, hyperparameters: Mapping[str, Any]) -> Maximizer:
     """The maximizer of that name, or as it is, with the hyperparameters; OptionError if there is none."""
     try:
-        return make_maximizer(maximizer, **hyperparameters)
+        return make_maximizer(maximizer if isinstance(maximizer, Maximizer) else str(maximizer), **hyperparameters)
     except KeyError as error:
         raise OptionError("maximizer", "{option}: {reason}", reason=error.args[0]) from error
 

@@ -20,7 +20,7 @@ from compbo.acquisition.samples import Sampled
 from compbo.integrations.botorch.compat import reductions
 from compbo.integrations.botorch.evaluate import differentiate, row_by_row_where_it_fails
 from compbo.integrations.botorch.samplers import GivenSampler, ProbeSampler, with_base_samples
-from compbo.types import DTYPE, Draw, Inner
+from compbo.types import DTYPE, POOL_FORMS, Draw, Inner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +141,7 @@ class UtilityOracle(Sampled):
     def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
         """The pool, zeta on it and the columns of a step, with what autograd keeps of them."""
         rows, k, m = self._shape.numel(), self.samples.minibatch, self.pool_size
-        pool = m if self.samples.form in ("FSM", "Comp") else 0
+        pool = m if self.samples.form in POOL_FORMS else 0
         zeta = 3 * m if tracked else 0  # while zeta_0 is made, three arrays of its size exist
         return 8 * (self.samples.width * pool + restarts * rows * (zeta + 12 * k))
 

@@ -44,7 +44,7 @@ def get_entry(name: str) -> Entry:
     try:
         return CATALOGUE[name]
     except (KeyError, TypeError):
-        raise KeyError(f"no maximizer is called '{name}'; {meant_or_known(name, CATALOGUE)}") from None
+        raise KeyError(f"no maximizer is called {name!r}; {meant_or_known(name, CATALOGUE)}") from None
 
 
 def make_maximizer(maximizer: str | Entry | Maximizer, /, **hyperparameters: Any) -> Maximizer:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from compbo.console import INTERRUPTED, App, CommandError, say
+from compbo.errors import OptionError
 from compbo.study.cli.options import (
     AsJson,
     CellOptions,
@@ -50,7 +51,8 @@ def list_cells(
     """Count and name the cells of a grid; without one, list the presets."""
     from compbo.study.cli import display
     from compbo.study.grid import load_grid, preset_names
-    from compbo.study.grid.counts import against_the_paper, count_cells
+    from compbo.study.grid.captions import CAPTIONS, about_captions, count_captions
+    from compbo.study.grid.counts import count_cells
 
     if not (selection.given or selection.filtered or summary):
         presets = {name: load_grid(name).about for name in preset_names()}
@@ -64,8 +66,9 @@ def list_cells(
         typer.echo(display.cells_as_json(cells, summary=summary))
         return
     display.print_counts(count_cells(cells))
-    if selection.preset == "paper":
-        say(against_the_paper(cells))
+    if selection.preset in CAPTIONS and not selection.filtered:
+        display.print_captions(count_captions(selection.preset, cells))
+        say(about_captions(selection.preset, cells))
     if not summary:
         for cell in cells:
             typer.echo(f"{cell.hash}  {cell.name}")
@@ -86,7 +89,7 @@ def run_cells(
     from compbo.study.tuner.tuned_file import apply_tuned
 
     if held_out and not tuned:
-        raise ValueError("--held-out says which tuning is meant; give --tuned as well.")
+        raise OptionError("held_out", "{option} says which tuning is meant; give {tuned} as well.")
     cells, store = selection.cells(), Store(results)
     if tuned:
         cells = apply_tuned(cells, store, held_out=held_out)
@@ -140,7 +143,7 @@ def _existing(results: Path) -> Store:
     from compbo.study.results import Store
 
     if not (results / "cells").is_dir():
-        raise CommandError(f"{results} is not a results folder; name one with --results.", code=2)
+        raise OptionError("results", "{option:{folder}} is not a results folder; name one.", folder=results)
     return Store(results)
 
 
@@ -159,7 +162,7 @@ def show_status(
 
     store = _existing(results)
     if selection.repeat is not None and not selection.given:
-        raise ValueError("--repeat is about a grid; give --preset or --grid as well.")
+        raise OptionError("repeat", "{option} is about a grid; give {preset} or {grid} as well.")
     cells = selection.cells() if selection.given else None
     study, tuning = study_and_tuning_status(store, cells, selection.keep)
     if as_json:
@@ -180,7 +183,7 @@ def tune_hyperparameters(
     ] = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Tune every optimiser's hyperparameters, as the paper does, for `run --tuned`. The same command goes on."""
+    """Tune every optimiser's hyperparameters for `run --tuned`, with seeds of its own. The same command goes on."""
     from compbo.study.results import Store
     from compbo.study.tuner.tune import tune_study
 

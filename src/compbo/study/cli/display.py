@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from compbo.study.cell import Cell
     from compbo.study.engine.status import StudyStatus
+    from compbo.study.grid.captions import CaptionCount
     from compbo.study.grid.counts import CellCount
     from compbo.study.tuner.status import TuningStatus
 
@@ -21,7 +22,11 @@ FAILURES_SHOWN = 20
 
 
 def print_presets(presets: Mapping[str, str]) -> None:
-    """Names and descriptions of grids, as a table."""
+    """Print names and descriptions of grids, as a table.
+
+    Args:
+        presets: descriptions by name.
+    """
     from rich.table import Table
 
     table = Table("preset", "what it is", box=None, pad_edge=False, header_style="bold")
@@ -31,7 +36,11 @@ def print_presets(presets: Mapping[str, str]) -> None:
 
 
 def print_counts(counts: Sequence[CellCount]) -> None:
-    """How many cells there are by family of tasks, as a table."""
+    """Print how many cells there are by family of tasks, as a table.
+
+    Args:
+        counts: a row of the table each.
+    """
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -43,14 +52,51 @@ def print_counts(counts: Sequence[CellCount]) -> None:
     out.print(table)
 
 
+def print_captions(counts: Sequence[CaptionCount]) -> None:
+    """Print what the captions of the paper count beside what these cells are, as a table.
+
+    Args:
+        counts: a row of the table each.
+    """
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("experiments", "in the paper", "here"):
+        table.add_column(column, justify="left" if column == "experiments" else "right", no_wrap=True)
+    for count in counts:
+        table.add_row(*(str(entry) for entry in count))
+    out.print()
+    out.print(table)
+
+
 def cells_as_json(cells: Sequence[Cell], *, summary: bool) -> str:
-    """The number of cells and, unless a summary is wanted, every cell."""
+    """Cells for a program.
+
+    Args:
+        cells: any.
+        summary: leave the cells out, and give their number only.
+
+    Returns:
+        JSON.
+
+    >>> cells_as_json([], summary=True)
+    '{"count": 0, "cells": []}'
+    """
     rows = [] if summary else [{"cell": cell.hash, "name": cell.name, **cell.to_dict()} for cell in cells]
     return json.dumps({"count": len(cells), "cells": rows})
 
 
 def status_as_json(study: StudyStatus, tuning: TuningStatus, workers: int) -> str:
-    """The whole status; times left are those with this number of workers."""
+    """The status for a program.
+
+    Args:
+        study: of the cells.
+        tuning: of the tuning.
+        workers: how many the times left are for.
+
+    Returns:
+        JSON.
+    """
     content: dict[str, Any] = {
         "total": study.total,
         "done": len(study.done),
@@ -67,7 +113,13 @@ def status_as_json(study: StudyStatus, tuning: TuningStatus, workers: int) -> st
 
 
 def print_status(study: StudyStatus, tuning: TuningStatus, workers: int) -> None:
-    """The status as a table, then damaged files and failed cells, a line each."""
+    """Print the status as a table, then damaged files and failed cells, a line each.
+
+    Args:
+        study: of the cells.
+        tuning: of the tuning.
+        workers: how many the times left are for.
+    """
     from rich.markup import escape
     from rich.table import Table
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from compbo.errors import OptionError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -60,7 +62,8 @@ class MethodOptions:
         from compbo.study.grid import load_grid, preset_names
 
         if (self.preset is None) == (self.grid is None):
-            raise ValueError(f"Give either --preset ({', '.join(preset_names())}) or --grid FILE.toml.")
+            names = ", ".join(preset_names())
+            raise OptionError("preset", "Give either {option} ({names}) or {grid:FILE.toml}.", names=names)
         return load_grid(self.preset if self.preset is not None else str(self.grid))
 
     def cells(self) -> list[Cell]:
@@ -68,7 +71,14 @@ class MethodOptions:
         return self.keep(self.load().cells())
 
     def keep(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Those of the cells that pass the filters."""
+        """Filter cells.
+
+        Args:
+            cells: any.
+
+        Returns:
+            Those that pass the filters.
+        """
         from compbo.study.grid import Filter
 
         axes = {field.name for field in fields(Filter)} & {field.name for field in fields(self)}
@@ -101,22 +111,34 @@ class WorkerOptions:
     memory_limit: Annotated[float | None, _option("The same for its memory, in GB.", WHERE)] = None
 
     def pool_maker(self) -> Callable[[], Pool]:
-        """A function that starts the workers; values that are not possible are refused now."""
+        """Where cells run.
+
+        Returns:
+            A function that starts the workers; values that are not possible are refused now.
+        """
         from compbo.study.engine.messages import Limits
         from compbo.study.engine.pools import DaskPool, LocalPool, check_address
 
-        memory = None if self.memory_limit is None else int(min(self.memory_limit * 2**30, 2**63))  # inf: no limit
-        limits = Limits(self.threads, self.time_limit, memory)
+        limits = Limits(self.threads, self.time_limit, self.memory_limit)
         if self.dask is None:
             return lambda: LocalPool(self.workers or 1, limits)
         if self.workers is not None:
-            raise ValueError("Give either --workers or --dask: a cluster has as many workers as were started for it.")
+            raise OptionError(
+                "workers", "Give either {option} or {dask}: a cluster has the workers that were started for it."
+            )
         address = check_address(self.dask)
         return lambda: DaskPool(address, limits)
 
 
 def one_option_per_field(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for every field of its parameters that are dataclasses."""
+    """A command that takes dataclasses of options, for Typer.
+
+    Args:
+        command: its parameters are options, or dataclasses of them.
+
+    Returns:
+        The command with an option for every field of the dataclasses.
+    """
     parameters = inspect.signature(command, eval_str=True).parameters.values()
     groups: dict[str, Any] = {p.name: p.annotation for p in parameters if is_dataclass(p.annotation)}
 

@@ -28,15 +28,28 @@ class CellSource(Protocol):
     """Gives the driver one cell after the other."""
 
     def next(self) -> Cell | None:
-        """A cell to run now; None if there is none, or none before another has finished."""
+        """The cell to run now.
+
+        Returns:
+            A cell; None if there is none, or none before another has finished.
+        """
         ...
 
     def finished(self, cell: Cell, row: schema.Row) -> None:
-        """A cell was run and stored."""
+        """A cell was run and stored.
+
+        Args:
+            cell: the experiment.
+            row: its results, without the points.
+        """
         ...
 
     def ahead(self) -> Iterable[Cell]:
-        """The cells that are still to be handed out, as far as they are known."""
+        """The cells that are still to be handed out.
+
+        Returns:
+            Those that are known.
+        """
         ...
 
     def __len__(self) -> int:
@@ -45,7 +58,17 @@ class CellSource(Protocol):
 
 
 class CellList:
-    """Cells that are known from the beginning, in order."""
+    """Cells that are known from the beginning, in order.
+
+    Args:
+        cells: to be run.
+
+    >>> from compbo.study.cell import Cell, MethodSpec
+    >>> cell = Cell("levy-2", 2, MethodSpec("bohb"), seed=0, batch=1, steps=1, initial=1)
+    >>> source = CellList([cell])
+    >>> source.next() is cell, source.next(), len(source)
+    (True, None, 1)
+    """
 
     def __init__(self, cells: Iterable[Cell]) -> None:
         self._waiting = deque(cells)
@@ -68,7 +91,13 @@ class CellList:
 
 
 class RunSummary(NamedTuple):
-    """How many cells a call of the driver has run, how many of these failed, and how many were stored before."""
+    """What a call of the driver did.
+
+    Args:
+        run: cells that it has run.
+        failed: of these.
+        there_before: cells that were stored before.
+    """
 
     run: int
     failed: int
@@ -91,6 +120,21 @@ def run_study(
         make_pool: makes what runs the cells, once the folder is locked.
         retry: run those that are stored as failed as well.
         show: as for `StudyProgress`.
+
+    Returns:
+        How many were run, how many of these failed, and how many were there before. PoolError if the workers are gone.
+
+    >>> import tempfile
+    >>> from compbo.study.engine.messages import Limits
+    >>> from compbo.study.engine.pools import LocalPool
+    >>> from compbo.study.grid import Block
+    >>> from compbo.study.results import Store
+    >>> cells = list(Block(("levy-2", "ackley-2"), ("random-search",), steps=2).cells())
+    >>> store = Store(tempfile.mkdtemp())
+    >>> run_study(cells, store, lambda: LocalPool(1, Limits()), show=False)
+    RunSummary(run=2, failed=0, there_before=0)
+    >>> run_study(cells, store, lambda: LocalPool(1, Limits()), show=False)
+    RunSummary(run=0, failed=0, there_before=2)
     """
     once = {cell.hash: cell for cell in cells}.values()  # tuning may have made two cells the same
     with store.writing() as survey:
@@ -111,7 +155,18 @@ def _is_due(cell: Cell, survey: Survey, retry: bool) -> bool:
 def drive(
     source: CellSource, store: Store, make_pool: Callable[[], Pool], survey: Survey, *, show: bool | None = None
 ) -> tuple[int, int]:
-    """Keep the pool busy until the source has no more cells; how many cells were run, and how many of these failed."""
+    """Keep the pool busy until the source has no more cells.
+
+    Args:
+        source: gives the cells.
+        store: the results folder; it must be locked (`Store.writing`).
+        make_pool: makes what runs the cells.
+        survey: of the folder, for the time left.
+        show: as for `StudyProgress`.
+
+    Returns:
+        How many cells were run, and how many of these failed.
+    """
     pool = make_pool()
     progress = StudyProgress(survey, show=show)
     running: dict[str, Cell] = {}

@@ -25,13 +25,27 @@ THREAD_VARIABLES = (
 
 @cache
 def versions_json() -> str:
-    """The versions of Python, compbo and what it computes with, as JSON."""
+    """The versions of Python, compbo and what it computes with.
+
+    Returns:
+        JSON, by name.
+
+    >>> sorted(json.loads(versions_json()))[:2]
+    ['botorch', 'cma']
+    """
     return json.dumps(installed_versions(PACKAGES))
 
 
 @cache
 def machine_json() -> str:
-    """Host, platform, processor, cores and memory in GB, as JSON."""
+    """What this machine is.
+
+    Returns:
+        JSON: host, platform, processor, cores and memory in GB.
+
+    >>> sorted(json.loads(machine_json()))
+    ['cores', 'host', 'memory_gb', 'platform', 'processor']
+    """
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return json.dumps(
         {
@@ -54,7 +68,17 @@ def _processor() -> str:
 
 
 def thread_environment(threads: int) -> dict[str, str]:
-    """Environment variables that limit every BLAS, and OpenMP, to this number of threads."""
+    """What limits every BLAS, and OpenMP, to a number of threads.
+
+    Args:
+        threads: the number.
+
+    Returns:
+        Environment variables.
+
+    >>> thread_environment(2)["OMP_NUM_THREADS"]
+    '2'
+    """
     return dict.fromkeys(THREAD_VARIABLES, str(threads))
 
 
@@ -67,7 +91,14 @@ def reset_peak_memory() -> None:
 
 
 def peak_memory() -> int:
-    """The largest resident memory since the last reset, in bytes."""
+    """The largest resident memory since the last reset.
+
+    Returns:
+        Bytes.
+
+    >>> peak_memory() > 0
+    True
+    """
     try:
         text = Path("/proc/self/status").read_text(encoding="ascii")
     except OSError:

@@ -17,13 +17,29 @@ if TYPE_CHECKING:
 
 @dataclass
 class Estimator:
-    """The seconds of a cell: the mean of the done cells of its optimiser, else of its kind, of its size, or of all."""
+    """The seconds of a cell: the mean of the done cells of its optimiser, else of its kind, of its size, or of all.
+
+    >>> from compbo.study.cell import Cell, MethodSpec
+    >>> cell = Cell("levy-2", 2, MethodSpec("bohb"), seed=0, batch=1, steps=1, initial=1)
+    >>> estimator = Estimator()
+    >>> estimator.add(cell, 2.0)
+    >>> estimator.add(cell, 4.0)
+    >>> estimator.seconds(cell), estimator.total([cell, cell])
+    (3.0, 6.0)
+    """
 
     _sums: dict[tuple[object, ...], list[float]] = field(default_factory=lambda: defaultdict(lambda: [0.0, 0.0]))
 
     @classmethod
     def of(cls, survey: Survey) -> Estimator:
-        """An estimator that knows the cells of a results folder."""
+        """An estimator that knows the cells of a results folder.
+
+        Args:
+            survey: of the folder.
+
+        Returns:
+            The estimator.
+        """
         estimator = cls()
         for stored in survey.stored.values():
             if stored.status == schema.DONE:
@@ -31,14 +47,26 @@ class Estimator:
         return estimator
 
     def add(self, cell: Cell, seconds: float) -> None:
-        """Take in how long a cell took."""
+        """Take in how long a cell took.
+
+        Args:
+            cell: that is done.
+            seconds: its wall clock.
+        """
         for key in _keys(cell):
             total = self._sums[key]
             total[0] += seconds
             total[1] += 1.0
 
     def seconds(self, cell: Cell) -> float | None:
-        """The mean of the most similar cells; None while no cell is done."""
+        """How long a cell will take.
+
+        Args:
+            cell: that is to be run.
+
+        Returns:
+            The mean of the most similar cells; None while no cell is done.
+        """
         for key in _keys(cell):
             if key in self._sums:
                 total, count = self._sums[key]
@@ -46,7 +74,14 @@ class Estimator:
         return None
 
     def total(self, cells: Iterable[Cell]) -> float | None:
-        """Seconds of all these cells, one after the other; None while no cell is done."""
+        """How long cells will take, one after the other.
+
+        Args:
+            cells: that are to be run.
+
+        Returns:
+            Seconds; None while no cell is done.
+        """
         expected = [self.seconds(cell) for cell in cells]
         return None if None in expected else sum(seconds for seconds in expected if seconds is not None)
 
@@ -58,7 +93,17 @@ def _keys(cell: Cell) -> list[tuple[object, ...]]:
 
 
 def duration_in_words(seconds: float | None) -> str:
-    """A time as a person would say it: `5 min`; None is unknown."""
+    """A time as a person would say it.
+
+    Args:
+        seconds: None: unknown.
+
+    Returns:
+        A number with its unit.
+
+    >>> duration_in_words(None), duration_in_words(300), duration_in_words(3 * 86400)
+    ('unknown', '5 min', '3.0 days')
+    """
     if seconds is None:
         return "unknown"
     if seconds < 60:

@@ -28,12 +28,32 @@ log = logging.getLogger(__name__)
 
 
 def initial_design(cell: Cell, task: Task) -> list[Point]:
-    """Uniform points that depend on the task (with its dimension) and the seed only: methods are paired."""
+    """Uniform points that depend on the task (with its dimension) and the seed only: methods are paired.
+
+    Args:
+        cell: the experiment.
+        task: of the cell.
+
+    Returns:
+        The points, each a dictionary of parameters.
+    """
     return task.space.sample(cell.initial, stream(cell.seed, "initial design", cell.task))
 
 
 def run_cell(cell: Cell) -> schema.Row:
-    """Run a cell in this process; its row of the results table, also if the cell fails."""
+    """Run a cell in this process.
+
+    Args:
+        cell: the experiment.
+
+    Returns:
+        Its row of the results table, also if the cell fails.
+
+    >>> from compbo.study.cell import Cell, MethodSpec
+    >>> row = run_cell(Cell("levy-2", 2, MethodSpec("random-search"), seed=0, batch=4, steps=3, initial=1))
+    >>> row["status"], len(row["loss"]), len(row["regret"])
+    ('done', 13, 4)
+    """
     started, clock, cpu = datetime.now(UTC), time.perf_counter(), time.process_time()
 
     def timing() -> Timing:

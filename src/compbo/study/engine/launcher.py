@@ -25,7 +25,11 @@ class LauncherClosedError(RuntimeError):
 
 
 class Launcher:
-    """One worker process and, while a cell runs, one process below it; started when first needed."""
+    """One worker process and, while a cell runs, one process below it; started when first needed.
+
+    Args:
+        limits: of every cell.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -34,7 +38,14 @@ class Launcher:
         self._closed = False
 
     def run(self, definition: str) -> bytes:
-        """Run the cell of a definition; the file of its row, also if the cell or the worker process fails."""
+        """Run a cell.
+
+        Args:
+            definition: of the cell.
+
+        Returns:
+            The file of its row, also if the cell or the worker process fails. LauncherClosedError if it was closed.
+        """
         for _ in range(ATTEMPTS):
             with self._busy:
                 answer = None if self._closed else self._attempt(definition)
@@ -126,9 +137,19 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
 _of_this_thread = threading.local()
 
 
-def run_remote(definition: str, threads: int, seconds: float | None, memory: int | None) -> bytes:
-    """Run a cell on a Dask worker, in a process of its own below a worker process that this thread keeps."""
-    limits = Limits(threads, seconds, memory)
+def run_remote(definition: str, threads: int, time_limit: float | None, memory_limit: float | None) -> bytes:
+    """Run a cell on a Dask worker, in a process of its own below a worker process that this thread keeps.
+
+    Args:
+        definition: of the cell.
+        threads: as in `Limits`.
+        time_limit: as in `Limits`.
+        memory_limit: as in `Limits`.
+
+    Returns:
+        The file of its row.
+    """
+    limits = Limits(threads, time_limit, memory_limit)
     if getattr(_of_this_thread, "limits", None) != limits:
         old = getattr(_of_this_thread, "launcher", None)
         if old is not None:

@@ -21,7 +21,23 @@ if TYPE_CHECKING:
 
 @dataclass
 class Ledger:
-    """Points, losses and errors in order of evaluation; best, regret and generalisation per step."""
+    """What happens in one cell, in order.
+
+    Args:
+        task: the black box.
+        points: that were evaluated.
+        losses: theirs; None where the evaluation failed.
+        errors: a line per failed evaluation.
+        best: the smallest loss after every step.
+        regret: of the best point, after every step.
+        generalisation: its loss on held-out data, after every step.
+
+    >>> from compbo.study.tasks import get_task
+    >>> ledger = Ledger(get_task("ackley-1"))
+    >>> _ = ledger.evaluate([{"x1": 10.0}]), ledger.evaluate([{"x1": 20.0}, {"x1": 0.0}])
+    >>> [round(regret, 3) for regret in ledger.regret]
+    [17.293, 0.0]
+    """
 
     task: Task
     points: list[Point] = field(default_factory=list)
@@ -33,7 +49,14 @@ class Ledger:
     _incumbent: int | None = None
 
     def evaluate(self, points: Sequence[Point]) -> list[float | None]:
-        """The losses of a batch, written down; an exception of the task is a failure of that point."""
+        """Evaluate a batch, and write it down as a step; an exception of the task is a failure of that point.
+
+        Args:
+            points: the batch.
+
+        Returns:
+            Their losses; None for a failure.
+        """
         losses = [self._evaluate(point) for point in points]
         self._close_step()
         return losses
@@ -85,7 +108,11 @@ class Ledger:
         self.generalisation.append(math.nan if held_out is None else held_out)
 
     def row(self) -> schema.Row:
-        """The columns about the evaluations."""
+        """What is known at the end of the cell.
+
+        Returns:
+            The columns about the evaluations.
+        """
         x = self.task.space.to_unit(self.points).numpy().reshape(-1)
         losses = np.array([math.nan if loss is None else loss for loss in self.losses])
         bits = schema.kept_bits(x.size)
@@ -119,7 +146,18 @@ class Ledger:
 
 
 def floor_of(task: Task) -> tuple[float, str]:
-    """The smallest loss there is, and how it is known."""
+    """The smallest loss of a task.
+
+    Args:
+        task: the black box.
+
+    Returns:
+        The loss, NaN if it is not known, and how it is known: optimum, reference or unknown.
+
+    >>> from compbo.study.tasks import get_task
+    >>> floor_of(get_task("levy-2"))
+    (0.0, 'optimum')
+    """
     if task.optimum is not None:
         return task.optimum, "optimum"
     if task.reference is not None:

@@ -10,34 +10,65 @@ import struct
 from dataclasses import asdict, dataclass
 from typing import IO
 
+from compbo.errors import OptionError
+from compbo.inputs import real, whole_number
+
 _HEADER = struct.Struct(">Q")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a cell may use; seconds or memory (bytes) None: no limit."""
+    """What a cell may use.
+
+    Args:
+        threads: of BLAS and PyTorch.
+        time_limit: seconds after which the cell is killed; None: no limit.
+        memory_limit: of all its processes together, in GB (2^30 bytes); None: no limit.
+
+    >>> Limits(time_limit=60.0)
+    Limits(threads=1, time_limit=60.0, memory_limit=None)
+    """
 
     threads: int = 1
-    seconds: float | None = None
-    memory: int | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits that are not positive."""
-        for name in ("threads", "seconds", "memory"):
+        whole_number("threads", self.threads)
+        for name in ("time_limit", "memory_limit"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"Limits: {name} must be positive, got {value}.")
+            if value is not None and not real(value) > 0:
+                raise OptionError(name, "{option} must be a positive number, got {given!r}.", given=value)
 
 
 def write_frame(stream: IO[bytes], data: bytes) -> None:
-    """Write the length of the data, then the data."""
+    """Write the length of a message, then the message.
+
+    Args:
+        stream: to be read with `read_frame` at its other end.
+        data: the message.
+
+    >>> import io
+    >>> stream = io.BytesIO()
+    >>> write_frame(stream, b"a cell")
+    >>> read_frame(io.BytesIO(stream.getvalue()))
+    b'a cell'
+    """
     stream.write(_HEADER.pack(len(data)))
     stream.write(data)
     stream.flush()
 
 
 def read_frame(stream: IO[bytes]) -> bytes | None:
-    """The next message, or None where the stream ends."""
+    """Read the next message.
+
+    Args:
+        stream: written with `write_frame`.
+
+    Returns:
+        The message, or None where the stream ends.
+    """
     header = stream.read(_HEADER.size)
     if len(header) < _HEADER.size:
         return None
@@ -47,11 +78,29 @@ def read_frame(stream: IO[bytes]) -> bytes | None:
 
 
 def encode_request(definition: str, limits: Limits) -> bytes:
-    """A cell, by its definition, and its limits, as a message."""
+    """A cell and its limits as a message.
+
+    Args:
+        definition: of the cell.
+        limits: what it may use.
+
+    Returns:
+        The message.
+
+    >>> decode_request(encode_request("the cell", Limits(2)))
+    ('the cell', Limits(threads=2, time_limit=None, memory_limit=None))
+    """
     return json.dumps({"cell": definition, "limits": asdict(limits)}).encode()
 
 
 def decode_request(message: bytes) -> tuple[str, Limits]:
-    """The inverse of `encode_request`."""
+    """The inverse of `encode_request`.
+
+    Args:
+        message: a request.
+
+    Returns:
+        The definition of the cell, and its limits.
+    """
     request = json.loads(message)
     return request["cell"], Limits(**request["limits"])

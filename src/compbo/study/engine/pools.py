@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import queue
 import re
 import threading
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from compbo.errors import OptionError
 from compbo.extras import load_optional
+from compbo.inputs import whole_number
 from compbo.study.engine.launcher import Launcher, LauncherClosedError, run_remote
 
 if TYPE_CHECKING:
@@ -28,7 +29,13 @@ class CellLostError(RuntimeError):
 
 
 class FinishedCell(NamedTuple):
-    """A cell and the file of its row; data None: the error says why the pool could not run it."""
+    """A cell that a pool is done with.
+
+    Args:
+        cell: the experiment.
+        data: the file of its row; None if the pool could not run it.
+        error: why it could not.
+    """
 
     cell: Cell
     data: bytes | None
@@ -49,11 +56,22 @@ class Pool(Protocol):
         ...
 
     def submit(self, cell: Cell) -> None:
-        """Begin a cell, now or when there is room for it."""
+        """Begin a cell, now or when there is room for it.
+
+        Args:
+            cell: the experiment.
+        """
         ...
 
     def wait(self, seconds: float) -> FinishedCell | None:
-        """The next finished cell; None if there is none within these seconds."""
+        """Wait for a cell to finish.
+
+        Args:
+            seconds: how long.
+
+        Returns:
+            The next finished cell; None if there is none within these seconds.
+        """
         ...
 
     def close(self) -> None:
@@ -62,12 +80,21 @@ class Pool(Protocol):
 
 
 class LocalPool:
-    """Worker processes of this machine, each with a thread here that talks to it."""
+    """Worker processes of this machine, each with a thread here that talks to it.
+
+    Args:
+        workers: cells at the same time.
+        limits: of every cell.
+
+    >>> from compbo.study.engine.messages import Limits
+    >>> pool = LocalPool(2, Limits())  # the processes start with the first cell
+    >>> pool.slots
+    2
+    >>> pool.close()
+    """
 
     def __init__(self, workers: int, limits: Limits) -> None:
-        if workers < 1:
-            raise ValueError(f"workers must be at least 1, got {workers}.")
-        self.slots = self.window = workers
+        self.slots = self.window = whole_number("workers", workers)
         self._todo: queue.SimpleQueue[Cell | None] = queue.SimpleQueue()
         self._finished: queue.SimpleQueue[FinishedCell] = queue.SimpleQueue()
         self._launchers = [Launcher(limits) for _ in range(workers)]
@@ -102,25 +129,50 @@ class LocalPool:
 
 
 def check_address(address: str) -> str:
-    """The address of a scheduler, or a ValueError: Dask itself would try for minutes to reach a wrong one."""
+    """The address of a scheduler: Dask itself would try for minutes to reach a wrong one.
+
+    Args:
+        address: as the log of the scheduler names it.
+
+    Returns:
+        The same; OptionError if it is no address.
+
+    >>> check_address("tcp://127.0.0.1:8786")
+    'tcp://127.0.0.1:8786'
+    """
     if re.fullmatch(r"(\w+://)?[^/\s]+:\d+", address) is None:
-        raise ValueError(f"--dask {address}: give the scheduler as its log names it, for instance tcp://host:8786.")
+        raise OptionError(
+            "dask",
+            "{option:{address}}: give the scheduler as its log names it, for instance tcp://host:8786.",
+            address=address,
+        )
     return address
 
 
 def cell_error(error: BaseException) -> BaseException:
-    """What kept Dask from running a cell: `CellLostError` if its workers died, any other error as it is."""
+    """What kept Dask from running a cell.
+
+    Args:
+        error: that Dask raised.
+
+    Returns:
+        `CellLostError` if its workers died, any other error as it is.
+    """
     if isinstance(error, load_optional("distributed", "study").KilledWorker):
         return CellLostError(f"Dask gave up: {error}")
     return error
 
 
 class DaskPool:
-    """Any Dask cluster, by the address of its scheduler. A lost worker's cells run again on another, by Dask."""
+    """Any Dask cluster. A lost worker's cells run again on another, by Dask.
+
+    Args:
+        address: of its scheduler; PoolError if none answers there.
+        limits: of every cell.
+    """
 
     def __init__(self, address: str, limits: Limits) -> None:
         distributed = load_optional("distributed", "study")
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # the driver says it in one line
         self._address, self._limits = address, limits
         try:
             self._client = distributed.Client(address, set_as_default=False, name="compbo study")
@@ -149,7 +201,7 @@ class DaskPool:
     def submit(self, cell: Cell) -> None:
         """Send a cell to the cluster."""
         limits = self._limits
-        arguments = (cell.definition, limits.threads, limits.seconds, limits.memory)
+        arguments = (cell.definition, limits.threads, limits.time_limit, limits.memory_limit)
         future = self._client.submit(run_remote, *arguments, key=f"{cell.hash}-{self._run}", pure=False)
         self._submitted[future.key] = future, cell
         future.add_done_callback(self._finished.put)

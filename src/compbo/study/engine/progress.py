@@ -23,16 +23,25 @@ LINE_SECONDS = 60.0  # between two lines where no terminal is
 
 
 class StudyProgress:
-    """How many cells are done, and the time left."""
+    """How many cells are done, and the time left.
+
+    Args:
+        survey: of the results folder: what is known of the time that cells take.
+        show: True: a bar; False: nothing; None: a bar in a terminal, elsewhere a line a minute.
+    """
 
     def __init__(self, survey: Survey, *, show: bool | None = None) -> None:
-        """show: True: a bar; False: nothing; None: a bar in a terminal, elsewhere a line a minute."""
         self._done = self._failed = 0
         self._estimator = Estimator.of(survey)
         self._screen = None if show is False else _Bar() if show or sys.stderr.isatty() else _Lines()
 
     def add(self, cell: Cell, row: schema.Row) -> None:
-        """A cell has ended."""
+        """Count a cell that has ended.
+
+        Args:
+            cell: the experiment.
+            row: its results.
+        """
         self._done += 1
         if row["status"] == schema.DONE:
             self._estimator.add(cell, row["seconds"])

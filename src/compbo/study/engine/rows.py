@@ -22,7 +22,13 @@ ERROR_KEPT, TRACEBACK_KEPT = 500, 20_000  # characters
 
 
 class Timing(NamedTuple):
-    """When a cell began, and how long it took; cpu_seconds None: not known."""
+    """When a cell began, and how long it took.
+
+    Args:
+        started: its first moment.
+        seconds: wall clock.
+        cpu_seconds: processor time; None: not known.
+    """
 
     started: datetime
     seconds: float = 0.0
@@ -30,7 +36,18 @@ class Timing(NamedTuple):
 
 
 def identity(cell: Cell) -> schema.Row:
-    """The columns that are known before the cell runs."""
+    """What is known of a cell before it runs.
+
+    Args:
+        cell: the experiment.
+
+    Returns:
+        The columns from `cell` to `initial`.
+
+    >>> from compbo.study.cell import Cell, MethodSpec
+    >>> identity(Cell("levy-2", 2, MethodSpec("bohb"), seed=7, batch=4, steps=3, initial=1))["seed"]
+    7
+    """
     return {
         "cell": cell.hash,
         "definition": cell.definition,
@@ -48,7 +65,16 @@ def identity(cell: Cell) -> schema.Row:
 
 
 def done_row(cell: Cell, columns: schema.Row, timing: Timing) -> schema.Row:
-    """The row of a cell that came to its end. columns: what it found out."""
+    """The row of a cell that came to its end.
+
+    Args:
+        cell: the experiment.
+        columns: what it found out.
+        timing: when, and how long.
+
+    Returns:
+        All columns.
+    """
     ending = {"status": schema.DONE, "error": "", "traceback": ""}
     return {**identity(cell), **ending, **columns, **_circumstances(timing)}
 
@@ -57,10 +83,13 @@ def failed_row(cell: Cell, error: str, traceback: str = "", timing: Timing | Non
     """The row of a cell that did not come to its end.
 
     Args:
-        cell: the cell.
+        cell: the experiment.
         error: why, in one line.
         traceback: where, if that is known.
         timing: None: it is not known when the cell began; the row has the present time.
+
+    Returns:
+        The columns that there are.
     """
     words = {"error": storable_text(error, ERROR_KEPT), "traceback": storable_text(traceback, TRACEBACK_KEPT)}
     ending = {"status": schema.FAILED, **words}
@@ -80,6 +109,17 @@ def _circumstances(timing: Timing) -> schema.Row:
 
 
 def storable_text(text: str, most: int) -> str:
-    """Text that can be written as UTF-8; of more than `most` characters the beginning and the end."""
+    """Text that can be written as UTF-8, and is not too long.
+
+    Args:
+        text: any.
+        most: characters; of a longer text the beginning and the end are kept.
+
+    Returns:
+        The text.
+
+    >>> storable_text("abcdefgh", 4)
+    'ab ... gh'
+    """
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"

@@ -17,15 +17,25 @@ if TYPE_CHECKING:
 
 
 class StudyStatus(NamedTuple):
-    """Where a study stands."""
+    """Where a study stands.
+
+    Args:
+        done: cells that came to their end.
+        failed: cells that did not.
+        left: cells that are not stored.
+        damaged: files that hold no cell, with the reason.
+        seconds_spent: of all cells, one after the other.
+        seconds_left: the same for those left; None while no cell is done.
+        owner: the process that is writing now; None if there is none.
+    """
 
     done: list[StoredCell]
     failed: list[StoredCell]
     left: list[Cell]
     damaged: dict[Path, str]
-    seconds_spent: float  # of all cells, one after the other
-    seconds_left: float | None  # the same for those left; None while no cell is done
-    owner: str | None  # the process that is writing now
+    seconds_spent: float
+    seconds_left: float | None
+    owner: str | None
 
     @property
     def total(self) -> int:
@@ -34,7 +44,15 @@ class StudyStatus(NamedTuple):
 
 
 def cells_asked_for(store: Store, survey: Survey) -> dict[str, Cell]:
-    """Every cell that was ever asked for in this folder or is stored there, by hash."""
+    """Every cell that was ever asked for in a folder or is stored there.
+
+    Args:
+        store: the results folder.
+        survey: of the folder.
+
+    Returns:
+        The cells by hash.
+    """
     return {**store.plan(), **{key: stored.cell for key, stored in survey.stored.items()}}
 
 
@@ -45,6 +63,14 @@ def study_status(store: Store, cells: Iterable[Cell] | None = None, survey: Surv
         store: the results folder.
         cells: None: all that were ever asked for in this folder.
         survey: of the folder; None: it is read now.
+
+    Returns:
+        What is done, failed and left, and how long the rest will take.
+
+    >>> from compbo.study.grid import load_grid
+    >>> from compbo.study.results import Store
+    >>> len(study_status(Store("no such folder"), load_grid("smoke").cells()).left)
+    35
     """
     survey = store.survey() if survey is None else survey
     if cells is None:

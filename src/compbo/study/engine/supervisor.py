@@ -38,7 +38,15 @@ def adopt_orphans() -> None:
 
 
 def supervise(cell: Cell, limits: Limits) -> bytes:
-    """Run a cell in a forked process; the file of its row: the cell's own, or one that says how its process ended."""
+    """Run a cell in a forked process.
+
+    Args:
+        cell: the experiment.
+        limits: what it may use.
+
+    Returns:
+        The file of its row: the cell's own, or one that says how its process ended.
+    """
     started, clock = datetime.now(UTC), time.monotonic()
     reader, writer = os.pipe()
     with tempfile.TemporaryFile() as words:
@@ -93,12 +101,12 @@ def _has_ended(pid: int) -> bool:
 
 
 def _exceeded(limits: Limits, seconds: float) -> str:
-    if limits.seconds is not None and seconds > limits.seconds:
-        return f"time limit: {seconds:.1f} s used, {limits.seconds:g} s allowed"
-    if limits.memory is not None:
-        used = _resident()
-        if used > limits.memory:
-            return f"memory limit: {used / 2**20:.0f} MB used, {limits.memory / 2**20:.0f} MB allowed"
+    if limits.time_limit is not None and seconds > limits.time_limit:
+        return f"time limit: {seconds:.1f} s used, {limits.time_limit:g} s allowed"
+    if limits.memory_limit is not None:
+        used = _resident() / 2**30
+        if used > limits.memory_limit:
+            return f"memory limit: {used:.3g} GB used, {limits.memory_limit:.3g} GB allowed"
     return ""
 
 

@@ -16,7 +16,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Filter:
-    """What is kept, by axis: names, or patterns such as `levy-*`. An empty axis keeps everything."""
+    """Which cells are kept, by axis: names, or patterns such as `levy-*`. An empty axis keeps everything.
+
+    Args:
+        task: specs of tasks.
+        dimension: of the unit cube.
+        acquisition: names of acquisition functions.
+        optimiser: names of optimisers.
+        seed: seeds.
+
+    >>> from compbo.study.grid import Block
+    >>> cells = list(Block(("levy-2", "ackley-2"), ("bohb", "pycma")).cells())
+    >>> [cell.name for cell in Filter(task=("levy-*",), optimiser=("bohb",)).apply(cells)]
+    ['levy-2/bohb/seed0']
+    """
 
     task: tuple[str, ...] = ()
     dimension: tuple[int, ...] = ()
@@ -25,7 +38,15 @@ class Filter:
     seed: tuple[int, ...] = ()
 
     def apply(self, cells: Sequence[Cell]) -> list[Cell]:
-        """The cells that pass; a ValueError if a value of a filter fits no cell, or all filters together none."""
+        """The cells that pass.
+
+        Args:
+            cells: any.
+
+        Returns:
+            Those of them that pass, in order; a ValueError if a value of a filter fits no cell, or all filters together
+            none.
+        """
         axes: dict[str, tuple[tuple[Any, ...], list[Any]]] = {
             "task": (self.task, [cell.task for cell in cells]),
             "dimension": (self.dimension, [cell.dimension for cell in cells]),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from compbo.study.cell import Cell, InnerSpec, MethodSpec, SurrogateSpec, maximizer_method
+from compbo.study.cell import FIRST_TUNING_SEED, Cell, InnerSpec, MethodSpec, SurrogateSpec, maximizer_method
 from compbo.study.methods.registry import KINDS
 from compbo.study.tasks import get_task
 
@@ -16,7 +16,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Block:
-    """A product of axes. `initial` is a number, or a number of points per dimension such as "2d"."""
+    """A product of axes.
+
+    Args:
+        tasks: specs of black boxes.
+        optimisers: names of the catalogue, baselines and peers.
+        acquisitions: names of acquisition functions, for the optimisers of the catalogue.
+        seeds: below `FIRST_TUNING_SEED`.
+        batch: q, points per acquisition step.
+        steps: acquisition steps.
+        initial: points of the initial design: a number, or a number per dimension such as "2d".
+        inner: what one maximisation may spend.
+        kernel: of the Gaussian process.
+        priors: of its hyperparameters.
+        hyperparameters: of optimisers of the catalogue, by their names.
+
+    >>> [cell.name for cell in Block(("levy-2",), ("CAdam", "bohb"), ("ei", "ucb")).cells()]
+    ['levy-2/ei/CAdam/seed0', 'levy-2/ucb/CAdam/seed0', 'levy-2/bohb/seed0']
+    """
 
     tasks: tuple[str, ...]
     optimisers: tuple[str, ...]
@@ -30,8 +47,18 @@ class Block:
     priors: str = "paper"
     hyperparameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Refuse the seeds of tuning: what judged a configuration is not reported."""
+        for seed in self.seeds:
+            if seed >= FIRST_TUNING_SEED:
+                raise ValueError(f"Grid: seed {seed} is kept for tuning; the seeds of a grid are below 10^9.")
+
     def cells(self) -> Iterator[Cell]:
-        """Every cell, seed after seed: a study that is stopped early has all methods at its first seeds."""
+        """The cells, seed after seed: a study that is stopped early has all methods at its first seeds.
+
+        Returns:
+            Every combination of the axes.
+        """
         methods = list(self._methods())
         for seed, spec in product(self.seeds, self.tasks):
             task = get_task(spec, seed)
@@ -63,7 +90,18 @@ class Block:
 
 
 def initial_points(rule: int | str, dimension: int) -> int:
-    """How many initial points: a number, or a number per dimension such as "2d"."""
+    """How many points the initial design has.
+
+    Args:
+        rule: a number, or a number per dimension such as "2d".
+        dimension: d.
+
+    Returns:
+        The number.
+
+    >>> initial_points(3, 16), initial_points("2d", 16)
+    (3, 32)
+    """
     if isinstance(rule, int):
         return rule
     if isinstance(rule, str) and rule.endswith("d") and rule[:-1].isdecimal():
@@ -73,14 +111,28 @@ def initial_points(rule: int | str, dimension: int) -> int:
 
 @dataclass(frozen=True)
 class Grid:
-    """A named list of blocks."""
+    """A named list of blocks.
+
+    Args:
+        name: of the preset or of the file.
+        about: what it is, in a sentence.
+        blocks: their cells together are the study.
+
+    >>> grid = Grid("small", "", (Block(("levy-2",), ("bohb",)), Block(("levy-2", "ackley-2"), ("bohb",))))
+    >>> len(grid.cells()), len(grid.with_seeds(range(5)).cells())
+    (2, 10)
+    """
 
     name: str
     about: str
     blocks: tuple[Block, ...]
 
     def cells(self) -> list[Cell]:
-        """Every cell once, in order."""
+        """The cells of all blocks.
+
+        Returns:
+            Every cell once, in order.
+        """
         found: dict[str, Cell] = {}
         for block in self.blocks:
             for cell in block.cells():
@@ -88,5 +140,12 @@ class Grid:
         return list(found.values())
 
     def with_seeds(self, seeds: Sequence[int]) -> Grid:
-        """The same grid with other seeds in every block."""
+        """The same grid with other seeds in every block.
+
+        Args:
+            seeds: instead of those of the blocks.
+
+        Returns:
+            Another grid.
+        """
         return replace(self, blocks=tuple(replace(block, seeds=tuple(seeds)) for block in self.blocks))

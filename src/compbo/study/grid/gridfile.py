@@ -31,13 +31,30 @@ KEYS = {field.name for field in fields(Block)} | AXES.keys() | {"shifted"}
 
 
 def preset_names() -> list[str]:
-    """The presets of the package."""
+    """The presets of the package.
+
+    Returns:
+        Their names, sorted.
+
+    >>> "paper-exact" in preset_names()
+    True
+    """
     files = resources.files("compbo.study.grid").joinpath("presets").iterdir()
     return sorted(Path(file.name).stem for file in files if file.name.endswith(".toml"))
 
 
 def load_grid(preset_or_file: str) -> Grid:
-    """A preset by name, or a TOML file by path."""
+    """A preset, or a grid of your own.
+
+    Args:
+        preset_or_file: the name of a preset, or the path of a TOML file.
+
+    Returns:
+        The grid, everything in it checked; a ValueError that names the mistake otherwise.
+
+    >>> len(load_grid("smoke").cells())
+    35
+    """
     if preset_or_file in preset_names():
         resource = resources.files("compbo.study.grid").joinpath("presets", f"{preset_or_file}.toml")
         return parse_grid(preset_or_file, resource.read_text(encoding="utf-8"))
@@ -52,7 +69,18 @@ def load_grid(preset_or_file: str) -> Grid:
 
 
 def parse_grid(name: str, text: str) -> Grid:
-    """A grid from TOML: `[defaults]` for all blocks, then `[[block]]` tables."""
+    """A grid from TOML.
+
+    Args:
+        name: of the grid, for messages.
+        text: `[defaults]` for all blocks, then `[[block]]` tables; docs/study.md describes the keys.
+
+    Returns:
+        The grid; a ValueError that names the mistake otherwise.
+
+    >>> parse_grid("mine", 'block = [{tasks = ["levy-2"], optimisers = ["bohb"]}]').cells()[0].name
+    'levy-2/bohb/seed0'
+    """
     try:
         data = tomllib.loads(text)
         return Grid(name, str(data.get("about", "")), _blocks(data))

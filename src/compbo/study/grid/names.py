@@ -14,7 +14,17 @@ if TYPE_CHECKING:
 
 
 def expand_optimisers(names: Iterable[str]) -> tuple[str, ...]:
-    """The optimisers of groups (paper, extended, baseline, peer), patterns and names, in the catalogue's order."""
+    """The optimisers that are meant.
+
+    Args:
+        names: groups (paper, extended, baseline, peer), patterns and names.
+
+    Returns:
+        The names of the optimisers, none twice, in the catalogue's order; ValueError for a name that fits none.
+
+    >>> expand_optimisers(["CAdam*", "bohb"])
+    ('CAdam', 'CAdam-ME', 'bohb')
+    """
     known = optimiser_names()
     chosen: set[str] = set()
     for name in names:
@@ -26,7 +36,17 @@ def expand_optimisers(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def expand_tasks(specs: Iterable[str]) -> tuple[str, ...]:
-    """The tasks of families (synthetic, shifted, tuning), patterns over the listed tasks, and specs; none twice."""
+    """The tasks that are meant.
+
+    Args:
+        specs: families (synthetic, shifted, tuning), patterns over the listed tasks, and specs.
+
+    Returns:
+        The specs of the tasks, none twice; ValueError for one that fits none.
+
+    >>> expand_tasks(["levy-4", "knn-boston-*"])
+    ('levy-4', 'knn-boston-mae', 'knn-boston-mse')
+    """
     listed = list_tasks()
     chosen: list[str] = []
     for spec in specs:
@@ -44,5 +64,16 @@ def expand_tasks(specs: Iterable[str]) -> tuple[str, ...]:
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
-    """The names that fit a pattern such as `levy-*`; upper and lower case are the same."""
+    """The names that fit a pattern; upper and lower case are the same.
+
+    Args:
+        pattern: a name, or one with `*`, `?` or `[...]`.
+        names: among which it is looked for.
+
+    Returns:
+        Those that fit, in order.
+
+    >>> matching("levy-*", ["levy-16", "ackley-16"])
+    ['levy-16']
+    """
     return [name for name in names if fnmatch.fnmatchcase(name.lower(), pattern.lower())]

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 class BaselineMethod:
-    """A baseline; it says nothing about its asks."""
+    """A baseline; it says nothing about its asks.
+
+    Args:
+        baseline: one of `compbo.baselines`.
+    """
 
     def __init__(self, baseline: AskTell) -> None:
         self._baseline = baseline
@@ -35,17 +39,40 @@ class BaselineMethod:
 
 
 def make_random_search(cell: Cell, task: Task) -> Method:
-    """Uniform points."""
+    """Uniform points.
+
+    Args:
+        cell: the experiment; its seed is used.
+        task: of the cell.
+
+    Returns:
+        The method, before its first tell.
+    """
     return BaselineMethod(RandomSearch(task.space, cell.seed))
 
 
 def make_bohb(cell: Cell, task: Task) -> Method:
-    """The model of BOHB."""
+    """The model of BOHB.
+
+    Args:
+        cell: the experiment; its seed is used.
+        task: of the cell.
+
+    Returns:
+        The method, before its first tell.
+    """
     return BaselineMethod(BOHBModel(task.space, cell.seed))
 
 
 def make_thompson(flavour: Flavour) -> Callable[[Cell, Task], Method]:
-    """Thompson sampling; its candidates are the raw batches of the cell, its steps those of a maximizer."""
+    """Thompson sampling; its candidates are the raw batches of the cell, its steps those of a maximizer.
+
+    Args:
+        flavour: one of `compbo.baselines.thompson.FLAVOURS`.
+
+    Returns:
+        A function that makes the method of a cell and its task.
+    """
 
     def make(cell: Cell, task: Task) -> Method:
         inner = required_inner(cell)

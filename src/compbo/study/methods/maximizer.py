@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 class MaximizerMethod:
-    """An acquisition function maximised by an entry of the catalogue."""
+    """An acquisition function maximised by an entry of the catalogue: `compbo.Optimizer` with the settings of a cell.
+
+    Args:
+        cell: the experiment; it must have a surrogate and an inner budget.
+        task: of the cell.
+    """
 
     def __init__(self, cell: Cell, task: Task) -> None:
         inner = required_inner(cell)

@@ -13,14 +13,36 @@ Point = dict[str, Any]
 
 
 class Method(Protocol):
-    """One run of one method; losses are minimised."""
+    """One run of one method; losses are minimised.
+
+    >>> from compbo.study.cell import Cell, MethodSpec
+    >>> from compbo.study.methods.registry import make_method
+    >>> from compbo.study.tasks import get_task
+    >>> cell = Cell("levy-2", 2, MethodSpec("random-search"), seed=0, batch=4, steps=1, initial=1)
+    >>> method = make_method(cell, get_task("levy-2"))
+    >>> method.tell([{"x1": 1.0, "x2": 2.0}], [0.3])
+    >>> len(method.ask(4)), method.last_ask
+    (4, {})
+    """
 
     def ask(self, count: int) -> list[Point]:
-        """The next `count` points."""
+        """Suggest points.
+
+        Args:
+            count: how many.
+
+        Returns:
+            The points, each a dictionary of parameters.
+        """
         ...
 
     def tell(self, points: Sequence[Mapping[str, Any]], losses: Sequence[float | None]) -> None:
-        """Report the losses of points; None is a failed evaluation."""
+        """Report losses.
+
+        Args:
+            points: that were evaluated, asked for or not.
+            losses: one for each; None is a failed evaluation.
+        """
         ...
 
     @property
@@ -30,14 +52,38 @@ class Method(Protocol):
 
 
 def required_surrogate(cell: Cell) -> SurrogateSpec:
-    """How the method of this cell fits its model; ValueError if the cell does not say."""
+    """How the method of a cell fits its model.
+
+    Args:
+        cell: of a method that has a model.
+
+    Returns:
+        Its surrogate; ValueError if the cell does not say.
+
+    >>> from compbo.study.cell import Cell, MethodSpec, SurrogateSpec
+    >>> cell = Cell("levy-2", 2, MethodSpec("thompson-weight"), 0, 4, 1, 1, surrogate=SurrogateSpec())
+    >>> required_surrogate(cell).kernel
+    'matern52'
+    """
     if cell.surrogate is None:
         raise ValueError(f"Cell {cell.name}: {cell.method.kind} fits a model; give the cell a `surrogate`.")
     return cell.surrogate
 
 
 def required_inner(cell: Cell) -> InnerSpec:
-    """What the method of this cell may spend on a maximisation; ValueError if the cell does not say."""
+    """What the method of a cell may spend on a maximisation.
+
+    Args:
+        cell: of a method that maximises something.
+
+    Returns:
+        Its inner budget; ValueError if the cell does not say.
+
+    >>> from compbo.study.cell import Cell, MethodSpec
+    >>> required_inner(Cell("levy-2", 2, MethodSpec("botorch-qlogei"), 0, 4, 1, 1))
+    Traceback (most recent call last):
+    ValueError: Cell levy-2/botorch-qlogei/seed0: botorch-qlogei maximises a function; give the cell an `inner`.
+    """
     if cell.inner is None:
         raise ValueError(f"Cell {cell.name}: {cell.method.kind} maximises a function; give the cell an `inner`.")
     return cell.inner

@@ -58,6 +58,10 @@ class BoTorchMethod:
     """SingleTaskGP and qLogEI, the batch maximised jointly by `optimize_acqf`, all with their defaults.
 
     The numbers of restarts and raw samples, for which BoTorch has no default, are those of the cell.
+
+    Args:
+        cell: the experiment; it must have an inner budget.
+        task: of the cell.
     """
 
     def __init__(self, cell: Cell, task: Task) -> None:
@@ -137,7 +141,12 @@ class _OptunaMethod:
 
 
 class OptunaTPE(_OptunaMethod):
-    """Optuna's default sampler."""
+    """Optuna's default sampler.
+
+    Args:
+        cell: the experiment; its seed is used.
+        task: of the cell.
+    """
 
     def __init__(self, cell: Cell, task: Task) -> None:
         from optuna.samplers import TPESampler
@@ -146,7 +155,12 @@ class OptunaTPE(_OptunaMethod):
 
 
 class OptunaGP(_OptunaMethod):
-    """Optuna's Gaussian-process sampler."""
+    """Optuna's Gaussian-process sampler.
+
+    Args:
+        cell: the experiment; its seed is used.
+        task: of the cell; the sampler is told whether it is noisy.
+    """
 
     def __init__(self, cell: Cell, task: Task) -> None:
         from optuna.samplers import GPSampler
@@ -162,6 +176,10 @@ class PycmaMethod:
     """CMA-ES on the black box itself: one generation per batch, from the best initial point, sigma 0.25 of the box.
 
     pycma's population for d dimensions is 4 + 3 log d; a larger generation than a batch is handed out in pieces.
+
+    Args:
+        cell: the experiment; its seed is used.
+        task: of the cell.
     """
 
     SIGMA = 0.25

@@ -23,7 +23,18 @@ GROUPS = ("paper", "extended", "baseline", "peer")
 
 @dataclass(frozen=True)
 class MethodKind:
-    """How a method is made, what of a cell it uses, its group, and modules that a worker process loads ahead."""
+    """A kind of method.
+
+    Args:
+        make: makes the method of a cell and its task.
+        surrogate: whether it uses the cell's surrogate.
+        inner: whether it uses the cell's inner budget.
+        group: under which it is named in a grid.
+        modules: that a worker process loads before it forks.
+
+    >>> KINDS["bohb"].group, KINDS["bohb"].surrogate
+    ('baseline', False)
+    """
 
     make: Callable[[Cell, Task], Method]
     surrogate: bool = False
@@ -49,7 +60,15 @@ KINDS: dict[str, MethodKind] = {
 
 
 def make_method(cell: Cell, task: Task) -> Method:
-    """The method of a cell, before its first tell; ValueError if there is no such kind of method."""
+    """The method of a cell.
+
+    Args:
+        cell: the experiment.
+        task: of the cell.
+
+    Returns:
+        The method, before its first tell; ValueError if there is no such kind of method.
+    """
     kind = cell.method.kind
     if kind not in KINDS:
         raise ValueError(f"Cell {cell.name}: no kind of method {kind!r}; there are {', '.join(KINDS)}.")
@@ -57,12 +76,29 @@ def make_method(cell: Cell, task: Task) -> Method:
 
 
 def optimiser_names() -> list[str]:
-    """Every name on the axis of optimisers: the catalogue, then the baselines and the peers."""
+    """Every name on the axis of optimisers.
+
+    Returns:
+        The names of the catalogue, then the baselines and the peers.
+
+    >>> [name for name in optimiser_names() if name.startswith("CAdam")]
+    ['CAdam', 'CAdam-ME']
+    """
     return [*CATALOGUE, *(kind for kind in KINDS if kind != MAXIMIZER)]
 
 
 def optimiser_group(name: str) -> str:
-    """The group of a name on that axis: `paper` or `extended` for the catalogue, else `baseline` or `peer`."""
+    """The group of an optimiser.
+
+    Args:
+        name: on the axis of optimisers.
+
+    Returns:
+        `paper` or `extended` for the catalogue, else `baseline` or `peer`.
+
+    >>> optimiser_group("CAdam"), optimiser_group("SOX"), optimiser_group("bohb"), optimiser_group("pycma")
+    ('paper', 'extended', 'baseline', 'peer')
+    """
     if name in CATALOGUE:
         return "extended" if CATALOGUE[name].category == "extended" else "paper"
     return KINDS[name].group

@@ -21,14 +21,22 @@ ATTEMPTS = 5  # `owner` holds the lock for a moment when it looks
 
 
 class FolderLock:
-    """The file `.lock` of a folder; while it is held, it says by whom."""
+    """The file `.lock` of a folder; while it is held, it says by whom.
+
+    Args:
+        folder: the results folder.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._path = folder, folder / ".lock"
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock of a folder that exists; InUseError if another process has it."""
+        """Hold the lock of a folder that exists; InUseError if another process has it.
+
+        Returns:
+            A context; the lock is held inside of it.
+        """
         with self._path.open("a+", encoding="utf-8") as file:
             self._acquire(file)
             try:
@@ -56,7 +64,11 @@ class FolderLock:
         )
 
     def owner(self) -> str | None:
-        """The process that holds the lock, in words; None if no process does."""
+        """The process that holds the lock.
+
+        Returns:
+            The process in words; None if no process does.
+        """
         try:
             with self._path.open("r", encoding="utf-8") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

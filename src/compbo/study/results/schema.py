@@ -1,8 +1,8 @@
 """The results table, one row per cell: every column, its type and its meaning, and a row as a file.
 
 A cell is stored as a Parquet file of one row. The points of a large cell are rounded to `x_bits` binary digits
-(`kept_bits`): the paper's 3958 cells stay under 200 MB. `digest` is the hash of the exact points and losses, and the
-cell gives them again when it is run again.
+(`kept_bits`): the paper's 4060 experiments stay under 200 MB. `digest` is the hash of the exact points and losses, and
+the cell gives them again when it is run again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,14 @@ DICTIONARY_BITS = 11  # up to here a dictionary of the grid's values is the shor
 
 
 class Column(NamedTuple):
-    """A column of the table; measured: it depends on the machine and the moment, not on the cell alone."""
+    """A column of the table.
+
+    Args:
+        name: of the column.
+        type: PyArrow's.
+        about: what it holds.
+        measured: whether it depends on the machine and the moment, not on the cell alone.
+    """
 
     name: str
     type: Any
@@ -118,14 +125,35 @@ Row = dict[str, Any]
 
 
 def telemetry_columns(asks: Sequence[Mapping[str, Any]]) -> Row:
-    """The columns `TELEMETRY` of a cell, from what its method says of every ask; the rest is NaN, 0 or empty."""
+    """The columns `TELEMETRY` of a cell.
+
+    Args:
+        asks: what its method says of every ask.
+
+    Returns:
+        The columns, with a value per ask; what a method does not say is NaN, 0 or empty.
+
+    >>> telemetry_columns([{"verdict": "converged"}, {}])["verdict"]
+    ['converged', '']
+    """
     unknown = {_REALS: math.nan, _SHORTS: math.nan, _WHOLES: 0, _TEXTS: ""}
     types = {column.name: column.type for column in COLUMNS}
     return {name: [ask.get(name, unknown[types[name]]) for ask in asks] for name in TELEMETRY}
 
 
 def rounded(x: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
-    """Numbers of [0, 1] rounded to about 2^bits equidistant ones, with 0 and 1 among them."""
+    """Numbers of [0, 1] rounded to equidistant ones, with 0 and 1 among them.
+
+    Args:
+        x: the numbers.
+        bits: there are about 2^bits equidistant ones; from 52 on nothing is rounded.
+
+    Returns:
+        The rounded numbers.
+
+    >>> rounded(np.array([0.0, 0.3, 1.0]), 1).tolist()
+    [0.0, 0.0, 1.0]
+    """
     if bits >= EXACT_BITS:
         return x
     gaps = 2.0**bits - 1.0 if bits <= DICTIONARY_BITS else 2.0**bits  # a dictionary has 2^bits entries
@@ -133,15 +161,32 @@ def rounded(x: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
 
 
 def kept_bits(numbers: int) -> int:
-    """How many binary digits of each coordinate are kept, given how many coordinates there are.
+    """How many binary digits of each coordinate are kept.
 
     All of them up to 24 kB of coordinates; for more coordinates what fits into 24 kB, but at least 8.
+
+    Args:
+        numbers: how many coordinates there are.
+
+    Returns:
+        The number of digits.
+
+    >>> kept_bits(3000), kept_bits(515 * 16), kept_bits(515 * 120)
+    (52, 23, 8)
     """
     return EXACT_BITS if 8 * numbers <= POINTS_BYTES else max(FEWEST_BITS, min(EXACT_BITS, 8 * POINTS_BYTES // numbers))
 
 
 def digest(x: NDArray[np.float64], losses: NDArray[np.float64]) -> str:
-    """Hash of the exact points and losses of a run."""
+    """The hash of a run: equal hashes, bit-equal runs.
+
+    Args:
+        x: the exact points.
+        losses: the exact losses.
+
+    Returns:
+        32 hexadecimal digits.
+    """
     return hashlib.sha256(x.tobytes() + b"|" + losses.tobytes()).hexdigest()[:32]
 
 
@@ -152,7 +197,17 @@ def _fingerprint(columns: Any) -> bytes:
 
 
 def to_bytes(row: Row) -> bytes:
-    """A row as a Parquet file; columns that the row lacks are null."""
+    """A row as a Parquet file.
+
+    Args:
+        row: values by column; columns that it lacks are null, and one that does not exist is a ValueError.
+
+    Returns:
+        What is written to the disk.
+
+    >>> from_bytes(to_bytes({"task": "levy-2", "seed": 3}))["seed"]
+    3
+    """
     unknown = set(row) - set(NAMES)
     if unknown:
         raise ValueError(f"Not columns of the results: {', '.join(sorted(unknown))}.")
@@ -176,9 +231,14 @@ def to_bytes(row: Row) -> bytes:
 
 
 def from_bytes(data: bytes, leave_out: tuple[str, ...] = ()) -> Row:
-    """The row of a Parquet file, which is checked as a whole; ValueError if it is not exactly what `to_bytes` writes.
+    """The row of a Parquet file, which is checked as a whole.
 
-    leave_out: columns that are checked but not returned.
+    Args:
+        data: the file; ValueError if it is not exactly what `to_bytes` writes.
+        leave_out: columns that are checked but not returned.
+
+    Returns:
+        Values by column.
     """
     try:
         file = pq.ParquetFile(io.BytesIO(data), page_checksum_verification=True)

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compbo.errors import OptionError
 from compbo.files import write_atomically
 from compbo.study.cell import OtherVersionError, cell_from_json
 from compbo.study.results.lock import FolderLock
@@ -36,7 +37,22 @@ log = logging.getLogger(__name__)
 
 
 class Store:
-    """A results folder."""
+    """A results folder.
+
+    Args:
+        folder: its path; it is made when something is first written.
+
+    >>> import tempfile
+    >>> from compbo.study.cell import Cell, MethodSpec
+    >>> from compbo.study.engine.experiment import run_cell
+    >>> from compbo.study.results import schema
+    >>> cell = Cell("levy-2", 2, MethodSpec("random-search"), seed=0, batch=2, steps=2, initial=1)
+    >>> store = Store(tempfile.mkdtemp())
+    >>> with store.writing():
+    ...     _ = store.write(cell, schema.to_bytes(run_cell(cell)))
+    >>> store.row(cell.hash)["status"], len(store.survey().stored)
+    ('done', 1)
+    """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -45,18 +61,33 @@ class Store:
         self._lock = FolderLock(self.folder)
 
     def path(self, cell_hash: str) -> Path:
-        """Where a cell is, or will be."""
+        """Where a cell is, or will be.
+
+        Args:
+            cell_hash: of the cell.
+
+        Returns:
+            The path of its file.
+        """
         return self.cells / cell_hash[:2] / f"{cell_hash}.parquet"
 
     def owner(self) -> str | None:
-        """The process that is writing now, in words; None if there is none."""
+        """The process that is writing now.
+
+        Returns:
+            The process in words; None if there is none.
+        """
         return self._lock.owner()
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
     @contextmanager
     def writing(self) -> Iterator[Survey]:
-        """Be the one writer: lock the folder, remove what a crash left, set damaged files aside."""
+        """Be the one writer: lock the folder, remove what a crash left, set damaged files aside.
+
+        Returns:
+            A context that gives the survey of the folder; InUseError if another process writes.
+        """
         self._make_folder()
         with self._lock.held():
             for leftover in (self.folder / "tmp").glob("*"):
@@ -71,18 +102,37 @@ class Store:
             self.cells.mkdir(parents=True, exist_ok=True)
             (self.folder / ".lock").touch()
         except OSError as error:
-            raise ValueError(
-                f"{self.folder} cannot be written to ({error.strerror}); give a folder of your own with --results."
+            raise OptionError(
+                "results",
+                "{option:{folder}} cannot be written to ({why}); give a folder of your own.",
+                folder=self.folder,
+                why=error.strerror,
             ) from error
 
     def write(self, cell: Cell, data: bytes) -> Row:
-        """Store the file of a cell; its row without the points. ValueError if the bytes are not that cell's."""
+        """Store the file of a cell.
+
+        Args:
+            cell: whose file it is.
+            data: the file; ValueError if it is not that cell's.
+
+        Returns:
+            Its row without the points.
+        """
         row = checked_row(data, cell.hash)
         self._write(self.path(cell.hash), data)
         return row
 
     def write_json(self, name: str, content: Any) -> Path:
-        """Write a small file of the folder, or replace it as a whole; its path."""
+        """Write a small file of the folder, or replace it as a whole.
+
+        Args:
+            name: of the file, from the folder.
+            content: plain data.
+
+        Returns:
+            The path of the file.
+        """
         path = self.folder / name
         self._write(path, json.dumps(content, indent=1).encode())
         return path
@@ -110,7 +160,11 @@ class Store:
     # -- the plan ---------------------------------------------------------------------------------------------------
 
     def plan(self) -> dict[str, Cell]:
-        """Every cell that was ever asked for, by hash."""
+        """Every cell that was ever asked for.
+
+        Returns:
+            The cells by hash; a damaged line is left out with a warning.
+        """
         if not self._plan.exists():
             return {}
         cells = [
@@ -123,13 +177,17 @@ class Store:
         try:
             return cell_from_json(line)
         except OtherVersionError as error:
-            raise OtherVersionError(_of_another_version(self._plan, error)) from error
+            raise _of_another_version(self._plan, error) from error
         except (ValueError, TypeError, KeyError) as error:
             log.warning("%s, line %d is damaged and left out (%s); run its grid again", self._plan, number, error)
             return None
 
     def add_to_plan(self, cells: Iterable[Cell]) -> None:
-        """Remember that these cells were asked for."""
+        """Remember that these cells were asked for.
+
+        Args:
+            cells: any; those that are in the plan already stay there once.
+        """
         plan = self.plan()
         merged = {**plan, **{cell.hash: cell for cell in cells}}
         if len(merged) > len(plan):
@@ -138,7 +196,11 @@ class Store:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def survey(self) -> Survey:
-        """Read and check every file; nothing is changed."""
+        """Read and check every file; nothing is changed.
+
+        Returns:
+            What is stored, and what is damaged.
+        """
         survey = Survey({}, {})
         paths = sorted(path for path in self.cells.rglob("*") if not path.is_dir())
         with ThreadPoolExecutor() as threads:  # reading and checksums are done outside of the interpreter
@@ -156,7 +218,7 @@ class Store:
         except FileNotFoundError:  # a driver at work has set it aside
             return None
         except OtherVersionError as error:
-            raise OtherVersionError(_of_another_version(path, error)) from error
+            raise _of_another_version(path, error) from error
         except ValueError as error:
             return str(error)
         if path != self.path(path.stem):
@@ -164,9 +226,20 @@ class Store:
         return stored_cell(row)
 
     def row(self, cell_hash: str) -> Row:
-        """The stored row of a cell, points included."""
+        """The stored row of a cell, points included.
+
+        Args:
+            cell_hash: of the cell.
+
+        Returns:
+            Values by column; FileNotFoundError if the cell is not stored.
+        """
         return checked_row(self.path(cell_hash).read_bytes(), cell_hash, leave_out=())
 
 
-def _of_another_version(path: Path, error: OtherVersionError) -> str:
-    return f"{path} was written by another version of compbo ({error}); use that version, or another --results."
+def _of_another_version(path: Path, error: OtherVersionError) -> OtherVersionError:
+    return OtherVersionError(
+        "{path} was written by another version of compbo ({reason}); use that version, or another {results}.",
+        path=path,
+        reason=str(error),
+    )

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
 
 class StoredCell(NamedTuple):
-    """A cell whose row is stored, how it ended, and its seconds."""
+    """A cell whose row is stored.
+
+    Args:
+        cell: the experiment.
+        status: `schema.DONE` or `schema.FAILED`.
+        error: why it failed; empty if it did not.
+        seconds: its wall clock.
+    """
 
     cell: Cell
     status: str
@@ -21,16 +28,27 @@ class StoredCell(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """The stored cells by hash, and the files that hold none, with the reason."""
+    """What a results folder holds.
+
+    Args:
+        stored: the stored cells by hash.
+        damaged: the files that hold none, with the reason.
+    """
 
     stored: dict[str, StoredCell]
     damaged: dict[Path, str]
 
 
 def checked_row(data: bytes, cell_hash: str, leave_out: tuple[str, ...] = schema.BULKY) -> schema.Row:
-    """The row of a file, if the file is whole and belongs to the cell of that hash; else a ValueError that says why.
+    """The row of a file that is whole and belongs to a cell.
 
-    leave_out: columns that are checked but not returned.
+    Args:
+        data: the file.
+        cell_hash: of the cell.
+        leave_out: columns that are checked but not returned.
+
+    Returns:
+        Values by column; a ValueError that says why if the file is something else.
     """
     row = schema.from_bytes(data, leave_out)
     try:
@@ -47,5 +65,12 @@ def checked_row(data: bytes, cell_hash: str, leave_out: tuple[str, ...] = schema
 
 
 def stored_cell(row: schema.Row) -> StoredCell:
-    """What a survey keeps of a row."""
+    """What a survey keeps of a row.
+
+    Args:
+        row: of a cell.
+
+    Returns:
+        The cell, and how it ended.
+    """
     return StoredCell(cell_from_json(row["definition"]), row["status"], row["error"] or "", row["seconds"] or 0.0)

@@ -15,9 +15,18 @@ FAMILIES = ("synthetic", "shifted", "tuning")
 
 
 def list_tasks(family: str | None = None) -> list[str]:
-    """The specs of the built-in tasks, of one family or of all.
+    """The specs of the built-in tasks.
 
     The synthetic ones are listed at the paper's dimensions; `get_task` takes any dimension, and a noise.
+
+    Args:
+        family: one of `FAMILIES`; None: all of them.
+
+    Returns:
+        The specs, in a fixed order.
+
+    >>> len(list_tasks("tuning")), list_tasks("shifted")[0]
+    (126, 'dixon-price-16-shifted')
     """
     if family is None:
         return [name for each in FAMILIES for name in list_tasks(each)]
@@ -29,9 +38,20 @@ def list_tasks(family: str | None = None) -> list[str]:
 
 
 def parse_builtin(spec: str, seed: int = 0) -> SyntheticTask | BayesmarkTask | None:
-    """The built-in task of a spec; None for `module:object`, and where no built-in task is written like this.
+    """The built-in task of a spec.
 
-    ValueError for a spec that begins well and is wrong, such as a function with an impossible dimension.
+    Args:
+        spec: for instance `levy-16` or `rf-boston-mse`.
+        seed: of the task's noise.
+
+    Returns:
+        The task; None for `module:object`, and where no built-in task is written like this. A ValueError for a spec
+        that begins well and is wrong, such as a function with an impossible dimension.
+
+    >>> parse_builtin("levy-4-shifted")
+    SyntheticTask(function='levy', dimension=4, shifted=True, noise=0.0, seed=0)
+    >>> parse_builtin("mypackage.tasks:furnace") is None
+    True
     """
     if ":" in spec:
         return None
@@ -39,7 +59,17 @@ def parse_builtin(spec: str, seed: int = 0) -> SyntheticTask | BayesmarkTask | N
 
 
 def modules_of(spec: str) -> tuple[str, ...]:
-    """Modules that an evaluation of this task imports, as far as they are known."""
+    """Modules that an evaluation of a task imports.
+
+    Args:
+        spec: of the task.
+
+    Returns:
+        Names of modules, as far as they are known.
+
+    >>> modules_of("levy-16"), "sklearn.svm" in modules_of("svm-iris-acc")
+    ((), True)
+    """
     try:
         task = parse_builtin(spec)
     except ValueError:  # for `get_task` to tell
@@ -50,7 +80,16 @@ def modules_of(spec: str) -> tuple[str, ...]:
 def get_task(spec: str, seed: int = 0) -> Task:
     """The task of a spec: `levy-16`, `ackley-40-shifted-noise0.1`, `rf-boston-mse` or `package.module:object`.
 
-    seed: of the task's noise. The object behind `module:object` is a task, or a function of the seed that returns one.
+    Args:
+        spec: its name. The object behind `module:object` is a task, or a function of the seed that returns one.
+        seed: of the task's noise.
+
+    Returns:
+        The task; a ValueError that says how tasks are written if there is none.
+
+    >>> task = get_task("ackley-2")
+    >>> task.space.dim, task.optimum, abs(task.evaluate({"x1": 0.0, "x2": 0.0})) < 1e-12
+    (2, 0.0, True)
     """
     task = parse_builtin(spec, seed)
     if task is not None:

@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 
 
 class FunctionDefinition(NamedTuple):
-    """Name of a function in BoTorch, its f(x*) per dimension and what its dimension must be a multiple of."""
+    """One of the five functions.
+
+    Args:
+        botorch: its class in `botorch.test_functions`.
+        optimum_per_dimension: f(x*) / d.
+        multiple: what its dimension must be a multiple of.
+    """
 
     botorch: str
     optimum_per_dimension: float = 0.0
@@ -73,7 +79,16 @@ def _function(name: str, dimension: int, wide: bool = False) -> Any:
 class SyntheticTask:
     """One function at one dimension; the parameters are x1 ... xd on BoTorch's box.
 
-    noise: standard deviation of Gaussian noise, in units of f. seed: of the noise; the shift does not depend on it.
+    Args:
+        function: a key of `FUNCTIONS`.
+        dimension: d.
+        shifted: whether the optimum is at a random place of the box, the same for every seed.
+        noise: standard deviation of Gaussian noise, in units of f.
+        seed: of the noise.
+
+    >>> task = SyntheticTask("levy", 4, shifted=True)
+    >>> task.name, task.evaluate(task.minimizer) < 1e-12
+    ('levy-4-shifted', True)
     """
 
     function: str
@@ -151,12 +166,26 @@ class SyntheticTask:
         return list(self.space.validate(params).values())
 
     def true_value(self, params: Mapping[str, Any]) -> float:
-        """f without noise: what regrets are made of."""
+        """f without noise: what regrets are made of.
+
+        Args:
+            params: a value for each of x1 ... xd.
+
+        Returns:
+            The loss.
+        """
         x = torch.tensor(self._coordinates(params), dtype=DTYPE)
         return float(_function(self.function, self.dimension, wide=self.shifted).evaluate_true(x - self._shift))
 
     def evaluate(self, params: Mapping[str, Any]) -> float:
-        """f, plus noise that depends on the seed and the point only."""
+        """f, plus noise that depends on the seed and the point only.
+
+        Args:
+            params: a value for each of x1 ... xd.
+
+        Returns:
+            The loss.
+        """
         value = self.true_value(params)
         if not self.noise:
             return value
@@ -169,7 +198,18 @@ class SyntheticTask:
 
 
 def parse_synthetic(spec: str, seed: int = 0) -> SyntheticTask | None:
-    """The task of a spec such as `ackley-40-shifted-noise0.1`, or None where it is not of that form."""
+    """The synthetic task of a spec.
+
+    Args:
+        spec: FUNCTION-DIMENSION[-shifted][-noiseSTD].
+        seed: of the noise.
+
+    Returns:
+        The task, or None where the spec is not of that form.
+
+    >>> parse_synthetic("ackley-40-shifted-noise0.1").noise
+    0.1
+    """
     match = _SPEC.fullmatch(spec)
     if match is None:
         return None

@@ -19,6 +19,10 @@ class Task(Protocol):
 
     `evaluate` must depend on the task and the parameters only. Noise comes from a stream derived from the task's seed
     and the point: a cell then gives the same numbers in every process and in every order of cells.
+
+    >>> from compbo.study.tasks import get_task
+    >>> isinstance(get_task("levy-2"), Task), isinstance(get_task("rf-boston-mse"), Task)
+    (True, True)
     """
 
     @property
@@ -66,7 +70,22 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class FunctionTask:
-    """Your own function as a task: everything but the name, the space and the function may be left out."""
+    """Your own function as a task.
+
+    Args:
+        name: for messages; the spec of the task is the `module:object` under which it is found.
+        space: the parameters.
+        function: gets a dictionary of parameters and returns a loss.
+        noisy: whether equal true losses can give different values.
+        optimum: f(x*), if it is known; regrets are measured from it.
+        reference: the smallest loss of a large random search, to stand for the optimum.
+        held_out: the loss on held-out data, if there are any.
+
+    >>> from compbo.space import Float, Space
+    >>> task = FunctionTask("bowl", Space({"x": Float(-1, 1)}), lambda params: params["x"] ** 2, optimum=0.0)
+    >>> task.evaluate({"x": 0.5})
+    0.25
+    """
 
     name: str
     space: Space

@@ -22,11 +22,20 @@ if TYPE_CHECKING:
 
 
 def tuning_loss(row: schema.Row) -> float:
-    """What tuning minimises, of one cell; infinite if it failed.
+    """What tuning minimises, of one cell.
 
     Where the optimum is known: log10 of the normalised final regret. Where a random search stands for it, the
     normalised final regret itself, negative where the run beats that search. Where nothing is known: the final loss
     minus the first.
+
+    Args:
+        row: of the cell.
+
+    Returns:
+        The number; infinite if the cell failed.
+
+    >>> tuning_loss({"status": "done", "floor_kind": "optimum", "regret": [10.0, 1.0]})
+    -1.0
     """
     if row["status"] != schema.DONE:
         return math.inf
@@ -41,10 +50,13 @@ def tuning_loss(row: schema.Row) -> float:
 
 
 class TuningProblem:
-    """A problem at work: one configuration of the hyperparameters is judged after the other."""
+    """A problem at work: one configuration of the hyperparameters is judged after the other.
+
+    Args:
+        record: what was judged before.
+    """
 
     def __init__(self, record: TuningRecord) -> None:
-        """record: what was judged before."""
         self.record = record
         self.key = key_of(record.cell)
         self._space = compbo.Space(get_entry(self.key.maximizer).domain)
@@ -58,7 +70,11 @@ class TuningProblem:
         return max(0, self.record.left * len(self.record.judges) - done)
 
     def advance(self) -> list[Cell]:
-        """The cells of the next configuration; none while one is being judged, or if all are."""
+        """Begin the next configuration.
+
+        Returns:
+            The cells that judge it; none while one is being judged, or if all are.
+        """
         if self._waiting or not self.record.left:
             return []
         hyperparameters = self._ask()
@@ -85,7 +101,15 @@ class TuningProblem:
         return optimizer
 
     def tell(self, cell_hash: str, row: schema.Row) -> bool:
-        """Take in the row of a cell; whether the configuration is judged now."""
+        """Take in the row of a cell.
+
+        Args:
+            cell_hash: of the cell.
+            row: its results.
+
+        Returns:
+            Whether the configuration is judged now.
+        """
         self._waiting[cell_hash] = tuning_loss(row)
         if None in self._waiting.values():
             return False
@@ -97,6 +121,10 @@ class TuningProblem:
         return True
 
     def best(self) -> dict[str, Any] | None:
-        """The configuration with the smallest objective; None if all failed."""
+        """The configuration with the smallest objective.
+
+        Returns:
+            Its entry in the history; None if all failed.
+        """
         judged = [entry for entry in self.record.history if entry["objective"] is not None]
         return min(judged, key=lambda entry: float(entry["objective"])) if judged else None

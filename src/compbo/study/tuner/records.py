@@ -20,7 +20,13 @@ log = logging.getLogger(__name__)
 
 
 class TuningKey(NamedTuple):
-    """A maximizer, and the task and the acquisition function that it is tuned for."""
+    """What is tuned: a maximizer for a task and an acquisition function.
+
+    Args:
+        task: the spec.
+        acquisition: the name of the acquisition function.
+        maximizer: the name of the entry of the catalogue.
+    """
 
     task: str
     acquisition: str
@@ -28,7 +34,18 @@ class TuningKey(NamedTuple):
 
 
 def key_of(cell: Cell) -> TuningKey:
-    """What would be tuned for this cell."""
+    """What would be tuned for a cell.
+
+    Args:
+        cell: of a maximizer.
+
+    Returns:
+        Its task, acquisition function and maximizer.
+
+    >>> from compbo.study.cell import Cell, maximizer_method
+    >>> key_of(Cell("levy-2", 2, maximizer_method("CAdam", "ei"), seed=0, batch=1, steps=1, initial=1))
+    TuningKey(task='levy-2', acquisition='ei', maximizer='CAdam')
+    """
     return TuningKey(cell.task, cell.method.acquisition, cell.method.maximizer)
 
 
@@ -36,9 +53,12 @@ def key_of(cell: Cell) -> TuningKey:
 class TuningRecord:
     """A tuning problem as it is written down.
 
-    cell: what is tuned for. judges: the cells that try a configuration; `cell` itself, or other cells if held out.
-    configurations: how many are wanted. history: those that were judged, each with its hyperparameters, the hashes of
-    its cells and its objective (None if it failed).
+    Args:
+        cell: what is tuned for.
+        judges: the cells that try a configuration, none of which is ever reported (`judges.judging_cells`).
+        configurations: how many are wanted.
+        history: those that were judged, each with its hyperparameters, the hashes of its cells and its objective (None
+            if it failed).
     """
 
     cell: Cell
@@ -49,7 +69,7 @@ class TuningRecord:
     @property
     def held_out(self) -> bool:
         """Whether configurations are judged on other tasks."""
-        return self.judges != (self.cell,)
+        return any(judge.task != self.cell.task for judge in self.judges)
 
     @property
     def left(self) -> int:
@@ -78,13 +98,25 @@ def _checksum(content: dict[str, Any]) -> str:
 
 
 def save_record(store: Store, record: TuningRecord) -> None:
-    """Write a record: a resumed tuning does not repeat what it holds, and `status` counts it."""
+    """Write a record: a resumed tuning does not repeat what it holds, and `status` counts it.
+
+    Args:
+        store: the results folder.
+        record: of a problem.
+    """
     content = record.to_dict()
     store.write_json(record.file, {**content, "checksum": _checksum(content)})
 
 
 def read_records(store: Store) -> list[TuningRecord]:
-    """The records of all problems of this folder, finished or not."""
+    """The records of a folder.
+
+    Args:
+        store: the results folder.
+
+    Returns:
+        One for every problem, finished or not; a damaged one is left out with a warning.
+    """
     found = (_read(store, path) for path in sorted((store.folder / "tuning").glob("*.json")))
     return [record for record in found if record is not None]
 
@@ -114,5 +146,13 @@ def _record(data: dict[str, Any]) -> TuningRecord:
 
 
 def read_record(store: Store, record: TuningRecord) -> TuningRecord | None:
-    """The record that an earlier call left of the same problem; None if there is none."""
+    """What an earlier call left of a problem.
+
+    Args:
+        store: the results folder.
+        record: of the same problem.
+
+    Returns:
+        The record in the folder; None if there is none.
+    """
     return _read(store, store.folder / record.file)

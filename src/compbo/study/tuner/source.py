@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 class TuningSource:
-    """The cells of all problems; of each problem those of one configuration after the other."""
+    """The cells of all problems; of each problem those of one configuration after the other.
+
+    Args:
+        problems: to be solved at the same time.
+        store: the results folder.
+    """
 
     def __init__(self, problems: Iterable[TuningProblem], store: Store) -> None:
         self.problems = list(problems)

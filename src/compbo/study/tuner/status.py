@@ -17,17 +17,33 @@ if TYPE_CHECKING:
 
 
 class TuningStatus(NamedTuple):
-    """How far `compbo study tune` is."""
+    """How far `compbo study tune` is.
+
+    Args:
+        problems: tasks x acquisition functions x maximizers.
+        tuned: of them.
+        configurations: asked for, of all problems.
+        judged: of them.
+        seconds_left: one cell after the other; None while no cell is done.
+    """
 
     problems: int
-    tuned: int  # of them
-    configurations: int  # asked for, of all problems
-    judged: int  # of them
-    seconds_left: float | None  # one cell after the other; None while no cell is done
+    tuned: int
+    configurations: int
+    judged: int
+    seconds_left: float | None
 
 
 def tuning_status(records: Sequence[TuningRecord], estimator: Estimator) -> TuningStatus:
-    """How far the problems of these records are."""
+    """How far some problems are.
+
+    Args:
+        records: of the problems.
+        estimator: of the time that cells take.
+
+    Returns:
+        The status.
+    """
     return TuningStatus(
         problems=len(records),
         tuned=sum(not record.left for record in records),
@@ -46,6 +62,9 @@ def study_and_tuning_status(
         store: the results folder.
         cells: None: all that were ever asked for, or tuned for, in this folder.
         keep: which of the latter; not used if cells are given.
+
+    Returns:
+        Both.
     """
     survey, records = store.survey(), read_records(store)
     if cells is not None:

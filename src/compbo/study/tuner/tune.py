@@ -1,7 +1,8 @@
 """The paper's first phase: Bayesian optimisation of every maximizer's hyperparameters, 33 configurations each.
 
-A problem is a task x acquisition x maximizer of the grid. A configuration is judged by the final regret of the cell
-that runs it: every configuration is a stored cell, and an interrupted tuning goes on where it stopped.
+A problem is a task x acquisition x maximizer of the grid. A configuration is judged by the final regret of a cell with
+a seed that is never reported (`judges.py`): every configuration is a stored cell, and an interrupted tuning goes on
+where it stopped.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compbo.study.engine.driver import drive
 from compbo.study.results import schema
-from compbo.study.tuner.held_out import held_out_cells
+from compbo.study.tuner.judges import judging_cells
 from compbo.study.tuner.problem import TuningProblem
 from compbo.study.tuner.records import TuningKey, TuningRecord, key_of, read_record, save_record
 from compbo.study.tuner.source import TuningSource
@@ -30,13 +31,21 @@ CONFIGURATIONS = 33  # of the paper
 
 
 class TuneSummary(NamedTuple):
-    """What a call of `tune_study` did."""
+    """What a call of `tune_study` did.
 
-    problems: int  # that were solved
-    run: int  # cells
-    failed: int  # of them
-    unsolved: list[TuningKey]  # problems of which every configuration failed
-    path: Path  # the file with the best configurations
+    Args:
+        problems: that were solved.
+        run: cells that it has run.
+        failed: of these.
+        unsolved: problems of which every configuration failed.
+        path: the file with the best configurations.
+    """
+
+    problems: int
+    run: int
+    failed: int
+    unsolved: list[TuningKey]
+    path: Path
 
 
 def tune_study(
@@ -51,12 +60,15 @@ def tune_study(
     """Tune for every task, acquisition and maximizer among the cells, going on where an earlier call stopped.
 
     Args:
-        cells: of them the first of every task, acquisition and maximizer counts.
+        cells: of them the first of every task, acquisition and maximizer counts; none of them is run.
         store: the results folder.
         make_pool: makes what runs the cells, once the folder is locked.
         configurations: how many are judged per problem.
-        held_out: judge on other tasks (`held_out_tasks`), by the mean.
+        held_out: judge on other tasks (`judges.held_out_tasks`), by the mean.
         show: as for `StudyProgress`.
+
+    Returns:
+        What was solved and run. A ValueError if there is nothing to tune.
     """
     with store.writing() as survey:
         problems = make_problems(cells, store, survey, configurations, held_out=held_out)
@@ -72,12 +84,23 @@ def tune_study(
 def make_problems(
     cells: Iterable[Cell], store: Store, survey: Survey, configurations: int, *, held_out: bool
 ) -> list[TuningProblem]:
-    """The problems of a grid: one per task, acquisition and maximizer that has something to tune."""
+    """The problems of a grid: one per task, acquisition and maximizer that has something to tune.
+
+    Args:
+        cells: of the grid.
+        store: the results folder; it must be locked.
+        survey: of the folder.
+        configurations: how many are judged per problem.
+        held_out: judge on other tasks.
+
+    Returns:
+        The problems, with what was judged before; the records of all of them are in the folder.
+    """
     found: dict[TuningKey, Cell] = {}
     for cell in cells:
         if is_tunable(cell):
             found.setdefault(key_of(cell), cell)
-    judges = {key: held_out_cells(cell) if held_out else (cell,) for key, cell in found.items()}
+    judges = {key: judging_cells(cell, held_out=held_out) for key, cell in found.items()}
     records = [TuningRecord(cell, judges[key], configurations) for key, cell in found.items()]
     return [_resumed(record, store, survey) for record in records]
 
@@ -118,4 +141,5 @@ def _entry(problem: TuningProblem) -> dict[str, Any] | None:
         "configurations": len(problem.record.history),
         "held_out": problem.record.held_out,
         "judged_on": sorted({cell.task for cell in problem.record.judges}),
+        "seeds": sorted({cell.seed for cell in problem.record.judges}),
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from compbo.errors import OptionError
 from compbo.maximizers import get_entry
 from compbo.study.tuner.records import TuningKey, key_of
 
@@ -22,7 +23,16 @@ TUNED = {False: "tuned.json", True: "tuned-held-out.json"}  # by whether it was 
 
 
 def write_tuned(store: Store, found: Iterable[dict[str, Any] | None], *, held_out: bool) -> Path:
-    """Write the best configuration of every problem, beside those of earlier calls; the path of the file."""
+    """Write the best configuration of every problem, beside those of earlier calls.
+
+    Args:
+        store: the results folder.
+        found: an entry per problem; None: none of its configurations came to its end.
+        held_out: whether they were judged on other tasks.
+
+    Returns:
+        The path of the file.
+    """
     entries = {**_read_entries(store, held_out), **{_key(entry): entry for entry in found if entry is not None}}
     return store.write_json(TUNED[held_out], {"format": 1, "entries": list(entries.values())})
 
@@ -39,19 +49,44 @@ def _read_entries(store: Store, held_out: bool) -> dict[TuningKey, dict[str, Any
         entries = json.loads(path.read_text(encoding="utf-8"))["entries"]
         return {_key(entry): {**entry, "hyperparameters": {**entry["hyperparameters"]}} for entry in entries}
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"{path} is damaged ({error}); remove it and run `compbo study tune{' --held-out' * held_out}` again, "
-            f"which repeats no cell."
+        raise OptionError(
+            "tuned",
+            "{path} is damaged ({reason}); remove it and run `compbo study tune`"
+            + _with_held_out(held_out)
+            + " again, "
+            "which repeats no cell.",
+            path=path,
+            reason=str(error),
         ) from error
 
 
 def is_tunable(cell: Cell) -> bool:
-    """Whether the maximizer of this cell has hyperparameters to tune."""
+    """Whether a cell has anything to tune.
+
+    Args:
+        cell: any.
+
+    Returns:
+        Whether its maximizer has hyperparameters with a tuning domain.
+
+    >>> from compbo.study.grid import Block
+    >>> [is_tunable(cell) for cell in Block(("levy-2",), ("RS", "CAdam", "bohb"), ("ei",)).cells()]
+    [False, True, False]
+    """
     return bool(cell.method.maximizer) and bool(get_entry(cell.method.maximizer).domain)
 
 
 def apply_tuned(cells: Sequence[Cell], store: Store, *, held_out: bool = False) -> list[Cell]:
-    """The cells with the tuned hyperparameters; cells that have nothing to tune stay as they are."""
+    """Cells with the hyperparameters that tuning found.
+
+    Args:
+        cells: of a grid.
+        store: the results folder.
+        held_out: those that were judged on other tasks.
+
+    Returns:
+        The cells; those that have nothing to tune are as they were. OptionError if a cell was not tuned for.
+    """
     tuned = _read_entries(store, held_out)
     changed, missing = [], []
     for cell in cells:
@@ -63,9 +98,17 @@ def apply_tuned(cells: Sequence[Cell], store: Store, *, held_out: bool = False) 
         else:
             missing.append(cell)
     if missing:
-        raise ValueError(
-            f"{store.folder / TUNED[held_out]} has nothing for {missing[0].name}"
-            + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
-            + f"; run `compbo study tune{' --held-out' * held_out}` with the same grid first."
+        raise OptionError(
+            "tuned",
+            "{path} has nothing for {cells}; run `compbo study tune`"
+            + _with_held_out(held_out)
+            + " for this grid first.",
+            path=store.folder / TUNED[held_out],
+            cells=missing[0].name + (f" and {len(missing) - 1} more" if len(missing) > 1 else ""),
         )
     return changed
+
+
+def _with_held_out(held_out: bool) -> str:
+    """A part of a template."""
+    return " with {held_out}" if held_out else ""

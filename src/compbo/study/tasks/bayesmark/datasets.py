@@ -39,7 +39,14 @@ _CLIP = 100.0
 
 
 class SplitData(NamedTuple):
-    """The rows of the five folds, and the rows that are held out."""
+    """A data set in its split.
+
+    Args:
+        x: features of the rows of the five folds.
+        y: their target.
+        x_held_out: features of the rows that are held out.
+        y_held_out: their target.
+    """
 
     x: NDArray[np.float64]
     y: Target
@@ -48,7 +55,17 @@ class SplitData(NamedTuple):
 
 
 def robust_standardize(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns minus their median, over their central 86 % range: N(0, 1) stays N(0, 1); constants are only centred."""
+    """Columns minus their median, over their central 86 % range: N(0, 1) stays N(0, 1); constants are only centred.
+
+    Args:
+        x: a row per observation, a column per feature.
+
+    Returns:
+        An array of the same shape.
+
+    >>> robust_standardize(np.array([[5.0], [5.0], [5.0]])).tolist()
+    [[0.0], [0.0], [0.0]]
+    """
     low, high = 0.5 * (1 - _CENTRAL_RANGE), 0.5 * (1 + _CENTRAL_RANGE)
     width = np.quantile(x, high, axis=0) - np.quantile(x, low, axis=0)
     width = np.where(width == 0, 1.0, width)
@@ -62,7 +79,18 @@ def _shipped(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def load_rows(name: str) -> tuple[NDArray[np.float64], Target]:
-    """Features and target of a data set, before the split."""
+    """A data set before the split.
+
+    Args:
+        name: one of `DATASETS`.
+
+    Returns:
+        Its features and its target.
+
+    >>> x, y = load_rows("boston")
+    >>> x.shape, y.shape
+    ((506, 13), (506,))
+    """
     if name == "boston":
         return _shipped("boston")
     if name == "pima":
@@ -75,7 +103,14 @@ def load_rows(name: str) -> tuple[NDArray[np.float64], Target]:
 
 @lru_cache(maxsize=len(DATASETS))
 def load_split(name: str) -> SplitData:
-    """The data set in its fixed split."""
+    """A data set in its fixed split.
+
+    Args:
+        name: one of `DATASETS`.
+
+    Returns:
+        The rows of the folds, and those held out.
+    """
     split = load_optional("sklearn.model_selection", "study").train_test_split
     x, y = load_rows(name)
     x_train, x_test, y_train, y_test = split(x, y, test_size=_HELD_OUT, random_state=_SPLIT_SEED, shuffle=True)
@@ -84,7 +119,14 @@ def load_split(name: str) -> SplitData:
 
 @lru_cache(maxsize=len(DATASETS))
 def folds(name: str) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
-    """The five folds, in order, each as the rows to fit to and the rows to measure on; stratified for classes."""
+    """The five folds of a data set, in order; stratified for classes.
+
+    Args:
+        name: one of `DATASETS`.
+
+    Returns:
+        For each the numbers of the rows to fit to and of the rows to measure on.
+    """
     selection = load_optional("sklearn.model_selection", "study")
     splitter = selection.KFold(5) if name in REGRESSION else selection.StratifiedKFold(5)
     data = load_split(name)

@@ -38,7 +38,14 @@ log = logging.getLogger(__name__)
 
 
 class Measurement(NamedTuple):
-    """One line of the log: the loss at random point `number`, or the error in its place."""
+    """One line of the log.
+
+    Args:
+        task: the spec.
+        number: which random point.
+        loss: there; None if the evaluation failed.
+        error: why it failed.
+    """
 
     task: str
     number: int
@@ -47,7 +54,15 @@ class Measurement(NamedTuple):
 
 
 def measure(task: Task, number: int) -> Measurement:
-    """The loss at random point `number` of a task."""
+    """Evaluate a random point.
+
+    Args:
+        task: what is evaluated.
+        number: which random point; the same number is the same point.
+
+    Returns:
+        The loss, or the error in its place.
+    """
     point = task.space.sample(1, stream(0, "reference", task.name, number))[0]
     try:
         return Measurement(task.name, number, task.evaluate(point))
@@ -56,7 +71,14 @@ def measure(task: Task, number: int) -> Measurement:
 
 
 def read_log(path: Path) -> dict[str, dict[int, Measurement]]:
-    """Everything measured so far, by task and number; a line cut short by a crash is left out."""
+    """Everything measured so far; a line cut short by a crash is taken out of the log.
+
+    Args:
+        path: of the log.
+
+    Returns:
+        The measurements by task and number.
+    """
     found: dict[str, dict[int, Measurement]] = {}
     if not path.exists():
         return found
@@ -70,7 +92,12 @@ def read_log(path: Path) -> dict[str, dict[int, Measurement]]:
 
 
 def append(path: Path, measured: Measurement) -> None:
-    """Add a line to the log, before the next evaluation starts."""
+    """Add a line to the log, before the next evaluation starts.
+
+    Args:
+        path: of the log.
+        measured: the line.
+    """
     with path.open("a", newline="", encoding="utf-8") as file:
         loss = "" if measured.loss is None else repr(measured.loss)
         csv.writer(file, lineterminator="\n").writerow((measured.task, measured.number, loss, measured.error))
@@ -87,6 +114,9 @@ def search(
         done: what was measured before, by number.
         path: the log.
         seconds: the most processor time that a point may take.
+
+    Returns:
+        All measurements, by number.
     """
     entries, took = dict(done), list[float]()
     for number in range(evaluations):
@@ -103,7 +133,16 @@ def search(
 
 
 def reference_of(task: str, entries: dict[int, Measurement], evaluations: int) -> ReferenceLosses | None:
-    """The row of a task whose search is complete, else None."""
+    """The row of a task in the table.
+
+    Args:
+        task: the spec.
+        entries: its measurements by number.
+        evaluations: how many are wanted.
+
+    Returns:
+        The row, or None if some are missing or all failed.
+    """
     if any(number not in entries for number in range(evaluations)):
         return None
     losses = [entry.loss for entry in entries.values() if entry.loss is not None]
@@ -111,7 +150,12 @@ def reference_of(task: str, entries: dict[int, Measurement], evaluations: int) -
 
 
 def write_table(path: Path, table: dict[str, ReferenceLosses]) -> None:
-    """The whole table at once: a reader sees the old one or the new one."""
+    """Write the whole table at once: a reader sees the old one or the new one.
+
+    Args:
+        path: of a CSV file.
+        table: rows by task.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -120,7 +164,11 @@ def write_table(path: Path, table: dict[str, ReferenceLosses]) -> None:
 
 
 def measure_references(arguments: Sequence[str] | None = None) -> None:
-    """The command line of this module; arguments: those of the process if None."""
+    """The command line of this module.
+
+    Args:
+        arguments: those of the process if None.
+    """
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("tasks", nargs="*", default=["*"], help="tasks or patterns such as 'knn-*' (default: all)")
     parser.add_argument("--evaluations", type=int, default=1000, help="random points per task (default: 1000)")

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 
 class FitSetting(NamedTuple):
-    """What an estimator is built for: the seed of its random numbers, how many rows it is fitted to, the metric."""
+    """What an estimator is built for.
+
+    Args:
+        random_state: the seed of its random numbers.
+        rows: how many it is fitted to.
+        metric: by which it is judged.
+    """
 
     random_state: int
     rows: int
@@ -36,11 +42,17 @@ class FitSetting(NamedTuple):
 
 
 class BayesmarkModel(NamedTuple):
-    """A search space, and how a point of it becomes an estimator."""
+    """A model of the tuning tasks.
+
+    Args:
+        space: its search space.
+        build: makes an estimator from a point of the space and a `FitSetting`.
+        noisy: whether the fit draws random numbers.
+    """
 
     space: Space
     build: Build
-    noisy: bool  # whether the fit draws random numbers
+    noisy: bool
 
 
 def _sklearn(module: str, name: str) -> Any:

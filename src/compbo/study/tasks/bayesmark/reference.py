@@ -20,7 +20,19 @@ COLUMNS = ("task", "evaluations", "failures", "best", *(f"after_{k}" for k in CO
 
 
 class ReferenceLosses(NamedTuple):
-    """One row of the table; `curve[i]` is the expected smallest loss after COUNTS[i] random evaluations."""
+    """What random search reached on a task: one row of the table.
+
+    Args:
+        task: the spec.
+        evaluations: random points that gave a loss.
+        failures: random points that gave none.
+        best: the smallest loss, L*.
+        curve: the expected smallest loss after each number of evaluations in `COUNTS`, as far as there are enough.
+
+    >>> found = ReferenceLosses("mine", 4, 0, 1.0, (5.0, 3.0, 2.0, 1.0))
+    >>> found.random_loss(2)
+    3.0
+    """
 
     task: str
     evaluations: int
@@ -29,7 +41,14 @@ class ReferenceLosses(NamedTuple):
     curve: tuple[float, ...]
 
     def random_loss(self, evaluations: int) -> float:
-        """L_rand after this many evaluations, linear in their logarithm between the stored counts."""
+        """L_rand: the expected smallest loss of a random search.
+
+        Args:
+            evaluations: how many points it has; a ValueError if so many are not stored.
+
+        Returns:
+            The loss, between two stored counts linear in the logarithm of the count.
+        """
         counts = COUNTS[: len(self.curve)]
         if not 1 <= evaluations <= counts[-1]:
             raise ValueError(
@@ -46,7 +65,18 @@ class ReferenceLosses(NamedTuple):
 
 
 def expected_best(losses: list[float], count: int) -> float:
-    """The mean of the smallest of `count` losses over all ways to choose them among those measured."""
+    """The mean of the smallest of some losses over all ways to choose them among those measured.
+
+    Args:
+        losses: those measured.
+        count: how many are chosen.
+
+    Returns:
+        The mean.
+
+    >>> expected_best([1.0, 2.0, 3.0], 2)  # 1, 1 and 2
+    1.3333333333333333
+    """
     n = len(losses)
     weight, total = count / n, 0.0  # weight of the i-th smallest: C(n - i, count - 1) / C(n, count)
     for i, loss in enumerate(sorted(losses), start=1):
@@ -56,18 +86,44 @@ def expected_best(losses: list[float], count: int) -> float:
 
 
 def reference_from(task: str, losses: list[float], failures: int) -> ReferenceLosses:
-    """The row of a task, from the losses of a random search and the number of points that gave none."""
+    """The row of a task.
+
+    Args:
+        task: the spec.
+        losses: those of a random search.
+        failures: how many points gave none.
+
+    Returns:
+        The row.
+
+    >>> reference_from("mine", [3.0, 1.0], failures=1).curve
+    (2.0, 1.0)
+    """
     curve = tuple(expected_best(losses, k) for k in COUNTS if k <= len(losses))
     return ReferenceLosses(task, len(losses), failures, min(losses), curve)
 
 
 def table_path() -> Path:
-    """Where the table of the package is."""
+    """Where the table of the package is.
+
+    Returns:
+        The path of a CSV file.
+
+    >>> table_path().name
+    'reference.csv'
+    """
     return Path(str(resources.files("compbo.study.tasks.bayesmark").joinpath("data", "reference.csv")))
 
 
 def read_table(path: Path) -> dict[str, ReferenceLosses]:
-    """All rows of a table by task; no file, no rows."""
+    """A table of reference losses.
+
+    Args:
+        path: of a CSV file.
+
+    Returns:
+        Its rows by task; none if there is no such file.
+    """
     if not path.exists():
         return {}
     with path.open(newline="", encoding="utf-8") as file:
@@ -87,12 +143,32 @@ def _shipped_table() -> dict[str, ReferenceLosses]:
 
 
 def stored_reference(task: str) -> ReferenceLosses | None:
-    """The stored random search of a task, or None."""
+    """The stored random search of a task.
+
+    Args:
+        task: the spec.
+
+    Returns:
+        Its row of the package's table, or None.
+
+    >>> stored_reference("rf-boston-mse").evaluations, stored_reference("levy-16")
+    (200, None)
+    """
     return _shipped_table().get(task)
 
 
 def require_reference(task: str) -> ReferenceLosses:
-    """The stored random search of a task, or an error that says how to get one."""
+    """The stored random search of a task that must have one.
+
+    Args:
+        task: the spec.
+
+    Returns:
+        Its row of the package's table; a ValueError that says how to measure one if there is none.
+
+    >>> require_reference("rf-boston-mse").task
+    'rf-boston-mse'
+    """
     reference = stored_reference(task)
     if reference is None:
         raise ValueError(f"Task {task}: no reference loss is stored; measure one with {COMMAND} {task}.")

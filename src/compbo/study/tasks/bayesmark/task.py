@@ -65,7 +65,17 @@ CLASSIFICATION_METRICS = ("nll", "acc")
 
 
 def metrics_of(data: str) -> tuple[str, ...]:
-    """The metrics that fit a data set."""
+    """The metrics that fit a data set.
+
+    Args:
+        data: one of `DATASETS`.
+
+    Returns:
+        Their names.
+
+    >>> metrics_of("boston"), metrics_of("iris")
+    (('mae', 'mse'), ('nll', 'acc'))
+    """
     return REGRESSION_METRICS if data in REGRESSION else CLASSIFICATION_METRICS
 
 
@@ -73,7 +83,15 @@ def metrics_of(data: str) -> tuple[str, ...]:
 class BayesmarkTask:
     """The loss of one model on one data set under one metric, as a function of the model's hyperparameters.
 
-    seed: of the fits' own randomness; the split and the folds do not depend on it.
+    Args:
+        model: one of `MODELS`.
+        data: one of `DATASETS`.
+        metric: one of `metrics_of(data)`.
+        seed: of the fits' own randomness; the split and the folds do not depend on it.
+
+    >>> task = BayesmarkTask("knn", "iris", "acc")
+    >>> task.name, task.space.names
+    ('knn-iris-acc', ('n_neighbors', 'p'))
     """
 
     model: str
@@ -164,7 +182,18 @@ class BayesmarkTask:
 
 
 def parse_bayesmark(spec: str, seed: int = 0) -> BayesmarkTask | None:
-    """The task of a spec such as `rf-boston-mse`, or None where it is not of that form."""
+    """The tuning task of a spec.
+
+    Args:
+        spec: MODEL-DATA-METRIC.
+        seed: of the fits' own randomness.
+
+    Returns:
+        The task, or None where the spec is not of that form.
+
+    >>> parse_bayesmark("rf-boston-mse").data
+    'boston'
+    """
     parts = spec.rsplit("-", 2)
     if len(parts) != 3 or parts[0] not in MODELS:
         return None
