@@ -23,7 +23,7 @@ from compbo.maximizers.lbfgsb import LBFGSB
 from compbo.types import Box, Budget, Draw
 
 STARTS = StartPolicy(raw_batches=512, restarts=64)
-ITERATIONS, LEVEL_CHANGES = 64, 8
+ITERATIONS, LEVEL_CHANGES, CARRIED_ON = 64, 8, 8
 
 
 class Beaten(NamedTuple):
@@ -48,12 +48,15 @@ def beaten(problem: AcquisitionProblem, batch: Tensor, generator: Generator, aga
     ends = [_climb(oracle, starts, again)]
     if isinstance(problem.acquisition, EI | PI):
         guided = _climb(_oracle(problem, LogEI(), common), starts, again)
-        ends += [guided, _climb(oracle, guided, again)]
+        good = guided[oracle.value(guided, Draw(common)).argsort(descending=True)[:CARRIED_ON]]
+        ends += [guided, _climb(oracle, good, again)]
     found = torch.cat(ends)
     found_values = oracle.value(found, Draw(common)).nan_to_num(nan=-torch.inf)
     best, value = found[found_values.argmax()], float(found_values.max())
     if problem.neighbours is not None:
-        best, value = max((_levels(problem, oracle, common, start) for start in (batch, best)), key=lambda end: end[1])
+        good = found[found_values.argsort(descending=True)[:CARRIED_ON]]
+        ways = [_levels(problem, oracle, common, start) for start in (batch, *good)]
+        best, value = max(ways, key=lambda end: end[1])
     first = float(oracle.value(batch.unsqueeze(0), Draw(common)))
     on_scrambles = values_on_scrambles(oracle, torch.stack([best, batch]))
     return Beaten(value - first, float((on_scrambles[0] - on_scrambles[1]).std()))

@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import torch
 
+from compbo.acquisition.integrands import get_acquisition
 from compbo.bo.propose import AcquisitionProblem, Proposal, propose
 from compbo.bo.starts import StartPolicy, around
 from compbo.bo.suggest import INCUMBENTS
-from compbo.acquisition.integrands import get_acquisition
 from compbo.maximizers import make_maximizer
 from compbo.seeds import stream
 from compbo.space import Categorical, Float, Int, Space
 from compbo.study.tasks.synthetic import SyntheticTask
-from compbo.surrogate.gp import NOISELESS, GP, fit_gp
+from compbo.surrogate.gp import GP, NOISELESS, fit_gp
 from compbo.types import DTYPE, Box, Budget
 
 MIXED = Space(

@@ -62,6 +62,6 @@ def values_on_scrambles(oracle: AcquisitionOracle, x: Tensor) -> Tensor:
     width = oracle.samples.width
     z = scrambles(width, COMMON_SAMPLE, SCRAMBLES).movedim(0, 1).flatten(1)
     inner = oracle.inner(x, Draw(z), gradient_rows=0)
-    v = inner.v.unflatten(-1, (SCRAMBLES, COMMON_SAMPLE)).movedim(-2, 1).flatten(0, 1)
-    values = oracle.outer(v.contiguous()).unflatten(0, (len(x), SCRAMBLES))
+    v = inner.v.reshape(len(x), width, SCRAMBLES, COMMON_SAMPLE).movedim(-2, 1).flatten(0, 1)
+    values: Tensor = oracle.outer(v.contiguous()).reshape(len(x), SCRAMBLES)
     return values.masked_fill(inner.failed.unsqueeze(-1), torch.nan)

@@ -6,7 +6,7 @@ Everything is compared on the common sample, and nothing that is found is propos
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -19,7 +19,7 @@ from compbo.maximizers.ascend import Ascent
 from compbo.maximizers.climb import run_within
 from compbo.maximizers.rules.base import Rule
 from compbo.maximizers.rules.rprop import Steps, rprop
-from compbo.types import Status
+from compbo.types import Draw, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,17 +28,22 @@ if TYPE_CHECKING:
 
     from compbo.acquisition.integrands import Acquisition
     from compbo.bo.choice import Chosen
-    from compbo.types import Box, Budget, Draw, Trace
+    from compbo.types import Box, Budget, Trace
 
 GRADIENT_STEPS = (1e-3, 1e-2, 3e-2, 0.1)  # of the coordinate with the largest slope, as shares of the box
 SIGN_STEPS = (1e-3, 4e-3, 0.016, 0.05)  # of every coordinate
 MOST_MOVES = 256  # levels and choices that are tried
 GIVEN_UP, TAKEN_IN = 2, 48  # points of the batch that are replaced, and points that they are replaced by
-CLIMB_STEPS = 8
-GUIDED_STEPS = 16  # where the acquisition has no slope to follow
-CLOSE_STEPS = (0.001, 0.004, 0.016)  # first steps of the climbs from the chosen batch, as shares of the box
+ELSEWHERE = 0.2  # share of the box: a point that is nearer climbs to where one is already
+GOOD_SPARE = 64  # raw batches from which half of those are taken
+SMALL_SHARE = 0.02  # of what the climb gained: a batch that is better by more says that the climb was not over
+A_LITTLE = 0.25  # of that
+NEAR_STEPS = (0.002, 0.01)  # first steps of the climbs from the chosen batch, as shares of the box
 FAR_STEP = 0.02  # of the climbs from elsewhere
-SPARE, NEAR_INCUMBENTS = 4, 2  # where those begin: raw batches that were not picked, batches around the incumbents
+EXCHANGED, SPARE, NEAR_INCUMBENTS = 6, 1, 2  # where those begin: exchanges, raw batches, around the incumbents
+HOPEFUL = 3  # of those that go on
+SHORT, LONG = 8, 16  # steps of a climb
+FEW_COLUMNS, SOME_COLUMNS = 64, 256  # of the common sample: for what is ranked, and for longer climbs from elsewhere
 
 GUIDES: dict[str, Acquisition] = {EI.name: LogEI(), PI.name: LogEI()}  # for acquisitions whose slope vanishes
 
@@ -57,6 +62,10 @@ class Case:
     neighbours: Callable[[Tensor], Tensor] | None  # (d,) -> (m, d): one rounded parameter one level away
     generator: Generator
     budget: Budget  # what is left of it
+
+    def part(self, columns: int) -> Draw:
+        """The first columns of the common sample."""
+        return Draw(self.common.z[:, :columns])
 
     @property
     def width(self) -> Tensor:
@@ -135,55 +144,86 @@ def gradient_steps(case: Case, slope: Slope) -> Finding:
     steep = slope.gradient * case.width  # per share of the box
     along = steep / steep.abs().max().clamp_min(1e-300)
     steps = [step * along for step in GRADIENT_STEPS] + [step * steep.sign() for step in SIGN_STEPS]
-    return best_of(case, case.box.project(case.chosen.batch + torch.stack(steps) * case.width), "a step along the gradient")
+    moved = case.box.project(case.chosen.batch + torch.stack(steps) * case.width)
+    return best_of(case, moved, "a step along the gradient")
 
 
-def exchanges(case: Case, slope: Slope) -> Finding | None:
-    """The points that the batch needs least, replaced by points of other batches; None for a batch of one."""
+def exchanges(case: Case, slope: Slope) -> Tensor:
+    """The points that the batch needs least, replaced by points of other good batches: (S, q, d), the best first.
+
+    There are none for a batch of one.
+    """
     batch = case.chosen.batch
     if len(batch) < 2:
-        return None
+        return batch.unsqueeze(0)[:0]
     v = slope.v[0]
     without = torch.stack([torch.cat([v[:i], v[i + 1 :]]) for i in range(len(batch))])
     least = case.oracle.outer(without).argsort(descending=True)[:GIVEN_UP]
-    pool = torch.cat([case.trace.best, case.spare]).flatten(0, 1)
-    points = pool[torch.randperm(len(pool), generator=case.generator)[:TAKEN_IN]]
-    return best_of(case, torch.cat([_with_point(batch, int(i), points) for i in least]), "moving one point elsewhere")
+    pools = [good.flatten(0, 1) for good in (case.trace.best, case.spare[:GOOD_SPARE])]
+    pools = [pool[_distance(case, pool) > ELSEWHERE] for pool in pools]
+    points = [pool[torch.randperm(len(pool), generator=case.generator)[: TAKEN_IN // 2]] for pool in pools]
+    exchanged = torch.cat([_with_point(batch, int(i), torch.cat(points)) for i in least])
+    return _ranked(case, exchanged)
 
 
-def second_climbs(case: Case, exchanged: Finding | None) -> Finding:
-    """Short climbs on the common sample, from the chosen batch and from others."""
-    batch = case.chosen.batch
-    elsewhere = [case.spare[:SPARE]] if exchanged is None else [exchanged.batch.unsqueeze(0), case.spare[:SPARE]]
+def _distance(case: Case, points: Tensor) -> Tensor:
+    """From points (m, d) to the nearest point of the chosen batch, as shares of the box: (m,)."""
+    return torch.cdist(points / case.width, case.chosen.batch / case.width, p=math.inf).amin(-1)
+
+
+def near_climbs(case: Case) -> Finding:
+    """Short climbs from the chosen batch; where they gain a little, which may become more, a longer one."""
+    starts = case.chosen.batch.repeat(len(NEAR_STEPS), 1, 1)
+    trace = _climb(case, case.oracle.acquisition, case.common, starts, NEAR_STEPS, SHORT)
+    found = best_of(case, trace.best, "going on from there", _cut_short(trace))
+    if not A_LITTLE * SMALL_SHARE < found.gain / max(case.chosen.gain, 1e-300) <= SMALL_SHARE:
+        return found
+    longer = _climb(case, case.oracle.acquisition, case.common, found.batch.unsqueeze(0), NEAR_STEPS[-1:], LONG)
+    return best_of(case, longer.best, found.how, _cut_short(longer))
+
+
+def far_climbs(case: Case, exchanged: Tensor) -> Finding:
+    """Short climbs on a small part of the common sample from other batches; the best of them go on, on a larger one.
+
+    exchanged (S, q, d): the chosen batch with a point replaced, best first.
+    """
+    acquisition, q = case.oracle.acquisition, len(case.chosen.batch)
+    starts = [exchanged[:EXCHANGED], case.spare[:SPARE]]
     if len(case.incumbents) > 0:
-        elsewhere.append(around(case.incumbents, (NEAR_INCUMBENTS, len(batch)), case.box, case.generator))
-    starts = torch.cat([batch.repeat(len(CLOSE_STEPS), 1, 1), *elsewhere])
-    first = torch.full((len(starts),), FAR_STEP, dtype=batch.dtype)
-    first[: len(CLOSE_STEPS)] = torch.tensor(CLOSE_STEPS, dtype=batch.dtype)
-    trace = _climb(case, case.oracle.acquisition, starts, first, CLIMB_STEPS)
-    ends = trace.best
-    guide = GUIDES.get(case.oracle.acquisition.name)
-    if guide is not None:
-        guided = _climb(case, guide, starts, first, GUIDED_STEPS)
-        ends = torch.cat([ends, guided.best, guided.final])
-    return best_of(case, ends, "a second climb", _cut_short(trace))
+        starts.append(around(case.incumbents, (NEAR_INCUMBENTS, q), case.box, case.generator))
+    guide = GUIDES.get(acquisition.name)
+    x0 = torch.cat(starts) if sum(map(len, starts)) else case.chosen.best_start.unsqueeze(0)
+    few, some = case.part(FEW_COLUMNS), case.part(SOME_COLUMNS)
+    short = _climb(case, guide or acquisition, few, x0, (FAR_STEP,) * len(x0), LONG if guide else SHORT)
+    hopeful = _ranked(case, short.best)[:HOPEFUL]
+    long = _climb(case, acquisition, some, hopeful, (FAR_STEP / 2,) * len(hopeful), LONG)
+    found = torch.cat([hopeful, long.best])
+    return best_of(case, found, "a climb from elsewhere", _cut_short(short) or _cut_short(long))
 
 
-def _climb(case: Case, acquisition: Acquisition, starts: Tensor, first: Tensor, steps: int) -> Trace:
+def _ranked(case: Case, batches: Tensor) -> Tensor:
+    """Batches (S, q, d), the best first, on a small part of the common sample."""
+    values = case.oracle.value(batches, case.part(FEW_COLUMNS)).nan_to_num(nan=-math.inf)
+    return batches[values.argsort(descending=True, stable=True)]
+
+
+def _climb(
+    case: Case, acquisition: Acquisition, draw: Draw, starts: Tensor, first_steps: tuple[float, ...], steps: int
+) -> Trace:
     """Rprop from starts (S, q, d), with first steps (S,): a climb that needs no scale of the gradient."""
     oracle = case.oracle
-    fixed = AcquisitionOracle(acquisition, oracle.posterior, OneSample(case.common.z), oracle.best)
+    fixed = AcquisitionOracle(acquisition, oracle.posterior, OneSample(draw.z), oracle.best)
     plain = rprop(lambda t: 1.0)  # noqa: ARG005 - constant
+    first = torch.tensor(first_steps, dtype=starts.dtype)[:, None, None]
 
     def init(x: Tensor) -> Steps:
-        return Steps(first[:, None, None] * case.width.expand_as(x), torch.zeros_like(x))
+        return Steps(first * case.width.expand_as(x), torch.zeros_like(x))
 
-    budget = case.budget
     return run_within(
         Ascent(Rule(plain.name, init, plain.move)),
         fixed,
         starts,
-        budget=type(budget)(steps, budget.seconds, budget.memory),
+        budget=replace(case.budget, steps=steps),
         box=case.box,
         generator=case.generator,
     )

@@ -1,12 +1,13 @@
 """The verdict on one maximisation of the acquisition function: was it carried to its end, and why not?
 
-In the order of their gravity: degraded (it could not be carried out), flat (there is no slope to follow), still climbing
-or did not move (something better was found), converged (nothing better was found by a second opinion).
+In the order of their gravity: degraded (it could not be carried out), flat (there is no slope to follow), still
+climbing or did not move (something better was found), converged (nothing better was found by a second opinion).
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,12 +15,14 @@ import torch
 
 from compbo.bo.choice import values_on_scrambles
 from compbo.bo.second_opinion import (
+    SMALL_SHARE,
     best_of,
     displacements,
     exchanges,
+    far_climbs,
     gradient_steps,
     level_moves,
-    second_climbs,
+    near_climbs,
     slope_at,
 )
 from compbo.maximizers.budget import Clock
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from compbo.bo.second_opinion import Case, Finding, Slope
     from compbo.types import Trace
 
-SMALL_SHARE = 0.02  # of what the climb gained: a batch that is better by more says that the climb was not over
 SMALL_DISPLACEMENTS = (0.01, 0.01, 0.05, 0.05)  # shares of the box: where they change nothing, it is flat
 ROUNDING = 1e-9  # relative to a value of at least 1
 SURELY = 3.0  # standard errors that chance does not explain
@@ -92,7 +94,7 @@ def _verdict(case: Case, noise: _Noise) -> tuple[Verdict, str]:
         gain = max(gain, finding.gain)
     if Status.TIME in case.trace.status:
         return Verdict.CLIMBING, _time_limit(case.trace).removeprefix("; ")
-    already = "" if _moved(case, noise, gain) else "; the best start batch was already there"
+    already = "" if _moved(case, noise, gain) else "; the best start batch was as good, but for chance"
     return Verdict.CONVERGED, f"nothing that was tried near by and elsewhere gains more than {gain:.2g}{already}"
 
 
@@ -103,10 +105,11 @@ def _looks(case: Case, slope: Slope, moves: Tensor) -> Iterator[Finding]:
         yield best_of(case, moves, "another level of one parameter")
     if Status.TIME in case.trace.status:
         return
+    yield near_climbs(case)
     exchanged = exchanges(case, slope)
-    if exchanged is not None:
-        yield exchanged
-    yield second_climbs(case, exchanged)
+    if len(exchanged) > 0:
+        yield best_of(case, exchanged[:1], "moving one point elsewhere")
+    yield far_climbs(case, exchanged)
 
 
 def _rounding(case: Case) -> float:
@@ -141,7 +144,8 @@ def _moved(case: Case, noise: _Noise, missed: float) -> bool:
 def _not_over(case: Case, finding: Finding, noise: _Noise) -> tuple[Verdict, str]:
     gain, limit = case.chosen.gain, _time_limit(case.trace)
     if not _moved(case, noise, finding.gain):
-        climbed = f"the climb gained {gain:.2g} over the best start batch, no more than its noise"
+        gained = f"{gain:.2g} +- {noise.gain_error:.1g}" if gain > _rounding(case) else "nothing"
+        climbed = f"the climb gained {gained} over the best start batch"
         return Verdict.DID_NOT_MOVE, f"{climbed}; {finding.how} gains {finding.gain:.3g}{limit}"
     share = f"{finding.gain / gain:.0%} of what the climb gained"
     return Verdict.CLIMBING, f"{finding.how} still gains {finding.gain:.3g}, {share}{limit}"
@@ -164,8 +168,8 @@ def _degraded(case: Case) -> tuple[Verdict, str] | None:
 
 def _causes(trace: Trace) -> str:
     """What made restarts fail, the most frequent first."""
-    causes = [failure for failure in trace.failures if failure is not None]
-    return ", ".join(sorted(set(causes), key=lambda cause: (-causes.count(cause), cause)))
+    causes = Counter(failure for failure in trace.failures if failure is not None)
+    return ", ".join(cause for cause, _ in causes.most_common())
 
 
 def _failed_restarts(trace: Trace) -> str:

@@ -30,22 +30,22 @@ READINGS: dict[Verdict, Reading] = {
     Verdict.CONVERGED: Reading(
         "green",
         "circle",
-        "A second opinion found nothing better than the chosen batch: no step, no exchange of a point and no short climb "
-        "from other batches gained. It is no proof: a better batch may be where nobody looked.",
+        "A second opinion found nothing better than the chosen batch: no step, no exchange of a point and no short "
+        "climb from other batches gained. It is no proof: a better batch may be where nobody looked.",
         "Nothing to do.",
     ),
     Verdict.CLIMBING: Reading(
         "orange",
         "triangle-up",
         "The ascent gained, and a second opinion found something better still, near the chosen batch or elsewhere.",
-        "Usual where a batch has many coordinates. If the share in the reason is large, allow more steps or seconds with "
-        "budget=Budget(steps=...), or choose another maximizer.",
+        "Usual where a batch has many coordinates. If the share in the reason is large, allow more steps or seconds "
+        "with budget=Budget(steps=...), or choose another maximizer.",
     ),
     Verdict.DID_NOT_MOVE: Reading(
         "blue",
         "triangle-down",
         "The ascent gained nothing over its best start batch, although something better was to be found.",
-        "Choose another maximizer, or another learning rate with hyperparameters={...}; read the reason for what gained.",
+        "Choose another maximizer, or another learning rate with hyperparameters={...}; the reason says what gained.",
     ),
     Verdict.FLAT: Reading(
         "purple",

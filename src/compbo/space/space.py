@@ -150,7 +150,8 @@ class Space:
 
         >>> from compbo import Categorical, Float, Int, Space
         >>> space = Space({"n": Int(0, 2), "c": Categorical(["a", "b"]), "x": Float(0, 1)})
-        >>> [list(point.values()) for point in space.from_unit(space.neighbours(space.to_unit([{"n": 1, "c": "a", "x": 0.5}])[0]))]
+        >>> [x] = space.to_unit([{"n": 1, "c": "a", "x": 0.5}])
+        >>> [list(point.values()) for point in space.from_unit(space.neighbours(x))]
         [[2, 'a', 0.5], [0, 'a', 0.5], [1, 'b', 0.5]]
         """
         unit = x.detach().cpu().numpy()

@@ -85,7 +85,7 @@ COLUMNS = (
     Column("best_x", _REALS, "the best point, exact, in the unit cube"),
     Column("acquisition_value", _REALS, "per step: acquisition value reached, on a common sample; NaN if unknown"),
     Column("acquisition_gain", _SHORTS, "per step: the same minus that of the best raw batch"),
-    Column("acquisition_error", _SHORTS, "per step: Monte-Carlo standard error of the value, from independent scrambles"),
+    Column("acquisition_error", _SHORTS, "per step: standard error of the value, over independent scrambles"),
     Column("spread", _SHORTS, "per step: standard deviation of the restarts' end values"),
     Column("ascent_steps", _WHOLES, "per step: steps of the maximizer"),
     Column("jitter", _SHORTS, "per step: largest relative jitter of a Cholesky factor"),
