@@ -40,12 +40,14 @@ SMALL_SHARE = 0.02  # of what the climb gained: a batch that is better by more s
 A_LITTLE = 0.25  # of that
 NEAR_STEPS = (0.002, 0.01)  # first steps of the climbs from the chosen batch, as shares of the box
 FAR_STEP = 0.02  # of the climbs from elsewhere
-EXCHANGED, SPARE, NEAR_INCUMBENTS = 6, 1, 2  # where those begin: exchanges, raw batches, around the incumbents
+EXCHANGED, SPARE, NEAR_INCUMBENTS = 3, 1, 2  # where those begin: exchanges, raw batches, around the incumbents
 HOPEFUL = 3  # of those that go on
 SHORT, LONG = 8, 16  # steps of a climb
 FEW_COLUMNS, SOME_COLUMNS = 64, 256  # of the common sample: for what is ranked, and for longer climbs from elsewhere
 
-GUIDES: dict[str, Acquisition] = {EI.name: LogEI(), PI.name: LogEI()}  # for acquisitions whose slope vanishes
+# Acquisitions whose slope vanishes are climbed by others: far from anything good, and close to it.
+FAR_GUIDES: dict[str, Acquisition] = {EI.name: LogEI(), PI.name: LogEI()}
+CLOSE_GUIDES: dict[str, tuple[Acquisition, ...]] = {PI.name: (PI(tau=0.1), PI(tau=0.02))}
 
 
 @dataclass(frozen=True)
@@ -160,26 +162,24 @@ def exchanges(case: Case, slope: Slope) -> Tensor:
     without = torch.stack([torch.cat([v[:i], v[i + 1 :]]) for i in range(len(batch))])
     least = case.oracle.outer(without).argsort(descending=True)[:GIVEN_UP]
     pools = [good.flatten(0, 1) for good in (case.trace.best, case.spare[:GOOD_SPARE])]
-    pools = [pool[_distance(case, pool) > ELSEWHERE] for pool in pools]
     points = [pool[torch.randperm(len(pool), generator=case.generator)[: TAKEN_IN // 2]] for pool in pools]
-    exchanged = torch.cat([_with_point(batch, int(i), torch.cat(points)) for i in least])
-    return _ranked(case, exchanged)
+    return _ranked(case, torch.cat([_with_point(batch, int(i), torch.cat(points)) for i in least]))
 
 
-def _distance(case: Case, points: Tensor) -> Tensor:
-    """From points (m, d) to the nearest point of the chosen batch, as shares of the box: (m,)."""
-    return torch.cdist(points / case.width, case.chosen.batch / case.width, p=math.inf).amin(-1)
+def _elsewhere(case: Case, exchanged: Tensor) -> Tensor:
+    """Those of exchanges (S, q, d) whose new point is far from every point of the chosen batch."""
+    width, batch = case.width, case.chosen.batch
+    apart = torch.cdist((exchanged / width).flatten(0, 1), batch / width, p=math.inf).amin(-1)
+    return exchanged[apart.reshape(len(exchanged), len(batch)).amax(-1) > ELSEWHERE]
 
 
 def near_climbs(case: Case) -> Finding:
     """Short climbs from the chosen batch; where they gain a little, which may become more, a longer one."""
-    starts = case.chosen.batch.repeat(len(NEAR_STEPS), 1, 1)
-    trace = _climb(case, case.oracle.acquisition, case.common, starts, NEAR_STEPS, SHORT)
-    found = best_of(case, trace.best, "going on from there", _cut_short(trace))
+    how = "going on from there"
+    found = _close_climb(case, case.common, case.chosen.batch.repeat(len(NEAR_STEPS), 1, 1), NEAR_STEPS, SHORT, how)
     if not A_LITTLE * SMALL_SHARE < found.gain / max(case.chosen.gain, 1e-300) <= SMALL_SHARE:
         return found
-    longer = _climb(case, case.oracle.acquisition, case.common, found.batch.unsqueeze(0), NEAR_STEPS[-1:], LONG)
-    return best_of(case, longer.best, found.how, _cut_short(longer))
+    return _close_climb(case, case.common, found.batch.unsqueeze(0), NEAR_STEPS[-1:], LONG, how)
 
 
 def far_climbs(case: Case, exchanged: Tensor) -> Finding:
@@ -188,17 +188,28 @@ def far_climbs(case: Case, exchanged: Tensor) -> Finding:
     exchanged (S, q, d): the chosen batch with a point replaced, best first.
     """
     acquisition, q = case.oracle.acquisition, len(case.chosen.batch)
-    starts = [exchanged[:EXCHANGED], case.spare[:SPARE]]
+    starts = [exchanged[:EXCHANGED], _elsewhere(case, exchanged)[:EXCHANGED], case.spare[:SPARE]]
     if len(case.incumbents) > 0:
         starts.append(around(case.incumbents, (NEAR_INCUMBENTS, q), case.box, case.generator))
-    guide = GUIDES.get(acquisition.name)
     x0 = torch.cat(starts) if sum(map(len, starts)) else case.chosen.best_start.unsqueeze(0)
-    few, some = case.part(FEW_COLUMNS), case.part(SOME_COLUMNS)
-    short = _climb(case, guide or acquisition, few, x0, (FAR_STEP,) * len(x0), LONG if guide else SHORT)
-    hopeful = _ranked(case, short.best)[:HOPEFUL]
-    long = _climb(case, acquisition, some, hopeful, (FAR_STEP / 2,) * len(hopeful), LONG)
-    found = torch.cat([hopeful, long.best])
-    return best_of(case, found, "a climb from elsewhere", _cut_short(short) or _cut_short(long))
+    guide = FAR_GUIDES.get(acquisition.name)
+    few, steps = case.part(FEW_COLUMNS), LONG if guide else SHORT
+    short = _climb(case, guide or acquisition, few, x0, (FAR_STEP,) * len(x0), steps)
+    hopeful, how = _ranked(case, short.best)[:HOPEFUL], "a climb from elsewhere"
+    if _cut_short(short):
+        return best_of(case, hopeful, how, _cut_short(short))
+    return _close_climb(case, case.part(SOME_COLUMNS), hopeful, (FAR_STEP / 2,) * len(hopeful), LONG, how)
+
+
+def _close_climb(
+    case: Case, draw: Draw, starts: Tensor, first_steps: tuple[float, ...], steps: int, how: str
+) -> Finding:
+    """The best, by the acquisition itself, of the starts (S, q, d) and of what is climbed from there."""
+    acquisition = case.oracle.acquisition
+    guides = CLOSE_GUIDES.get(acquisition.name, (acquisition,))
+    traces = [_climb(case, guide, draw, starts, first_steps, steps) for guide in guides]
+    batches = torch.cat([starts, *(trace.best for trace in traces)])
+    return best_of(case, batches, how, next(filter(None, map(_cut_short, traces)), ""))
 
 
 def _ranked(case: Case, batches: Tensor) -> Tensor:

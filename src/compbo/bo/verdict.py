@@ -108,7 +108,7 @@ def _looks(case: Case, slope: Slope, moves: Tensor) -> Iterator[Finding]:
     yield near_climbs(case)
     exchanged = exchanges(case, slope)
     if len(exchanged) > 0:
-        yield best_of(case, exchanged[:1], "moving one point elsewhere")
+        yield best_of(case, exchanged[:1], "exchanging one point")
     yield far_climbs(case, exchanged)
 
 
