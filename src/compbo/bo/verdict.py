@@ -14,17 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from compbo.bo.choice import values_on_scrambles
-from compbo.bo.second_opinion import (
-    SMALL_SHARE,
-    best_of,
-    displacements,
-    exchanges,
-    far_climbs,
-    gradient_steps,
-    level_moves,
-    near_climbs,
-    slope_at,
-)
+from compbo.bo.second_climbs import SMALL_SHARE, far_climbs, near_climbs
+from compbo.bo.second_opinion import best_of, displacements, exchanges, gradient_steps, level_moves, slope_at
 from compbo.maximizers.budget import Clock
 from compbo.types import Status
 from compbo.words import counted
@@ -83,6 +74,8 @@ class _Noise(NamedTuple):
 def _verdict(case: Case, noise: _Noise) -> tuple[Verdict, str]:
     """One of the four that a maximisation can have that was carried out."""
     slope, moves = slope_at(case), level_moves(case)
+    if not bool(torch.isfinite(slope.gradient).all()):
+        return Verdict.CLIMBING, "at the chosen batch there is no gradient to judge by"
     if _is_flat(case, slope, moves):
         return Verdict.FLAT, f"the acquisition function has no slope at the chosen batch{_time_limit(case.trace)}"
     clock, gain = Clock(case.budget.seconds), 0.0
