@@ -34,6 +34,7 @@ MAXIMIZERS = (
 )
 ACQUISITIONS = ("ei", "pi", "sr", "ucb", "logei")
 SCENES = (
+    Scene("styblinski-tang", 2, 16, 1),
     Scene("levy", 2, 8, 2, late=False),
     Scene("ackley", 2, 40, 4),
     Scene("styblinski-tang", 6, 20, 4, late=False),

@@ -30,9 +30,9 @@ SMALL_SHARE = 0.02  # of what the climb gained: a batch that is better by more s
 A_LITTLE = 0.25  # of that
 NEAR_STEPS = (0.002, 0.01)  # first steps of the climbs from the chosen batch, as shares of the box
 FAR_STEP = 0.02  # of the climbs from elsewhere
-EXCHANGED, SPARE, NEAR_INCUMBENTS = 3, 1, 2  # where those begin: exchanges, raw batches, around the incumbents
+EXCHANGED, SPARE, NEAR_INCUMBENTS = 3, 2, 2  # where those begin: exchanges, raw batches, around the incumbents
 ELSEWHERE = 0.2  # share of the box: a point that is nearer climbs to where one is already
-HOPEFUL = 3  # climbs that go on
+HOPEFUL = (1, 2, 2)  # climbs that go on: from exchanges, from exchanges far away, from other batches
 SHORT, LONG = 8, 16  # steps of a climb
 SOME_COLUMNS = 256  # of the common sample: for longer climbs from elsewhere
 
@@ -56,14 +56,18 @@ def far_climbs(case: Case, exchanged: Tensor) -> Finding:
     exchanged (S, q, d): the chosen batch with a point replaced, best first.
     """
     acquisition, q = case.oracle.acquisition, len(case.chosen.batch)
-    starts = [exchanged[:EXCHANGED], _elsewhere(case, exchanged)[:EXCHANGED], case.spare[:SPARE]]
+    other = [case.spare[:SPARE]]
     if len(case.incumbents) > 0:
-        starts.append(around(case.incumbents, (NEAR_INCUMBENTS, q), case.box, case.generator))
-    x0 = torch.cat(starts) if sum(map(len, starts)) else case.chosen.best_start.unsqueeze(0)
-    guide = FAR_GUIDES.get(acquisition.name)
+        other.append(around(case.incumbents, (NEAR_INCUMBENTS, q), case.box, case.generator))
+    starts = [exchanged[:EXCHANGED], _elsewhere(case, exchanged)[:EXCHANGED], torch.cat(other)]
+    if sum(map(len, starts)) == 0:
+        starts = [case.chosen.best_start.unsqueeze(0)]
+    guide, x0 = FAR_GUIDES.get(acquisition.name), torch.cat(starts)
     few, steps = case.part(FEW_COLUMNS), LONG if guide else SHORT
     short = _climb(case, guide or acquisition, few, x0, (FAR_STEP,) * len(x0), steps)
-    hopeful, how = ranked(case, short.best)[:HOPEFUL], "a climb from elsewhere"
+    ends = torch.split(short.best, [len(part) for part in starts])
+    hopeful = torch.cat([ranked(case, part)[:count] for part, count in zip(ends, HOPEFUL, strict=False)])
+    how = "a climb from elsewhere"
     if _cut_short(short):
         return best_of(case, hopeful, how, _cut_short(short))
     return _close_climb(case, case.part(SOME_COLUMNS), hopeful, (FAR_STEP / 2,) * len(hopeful), LONG, how)

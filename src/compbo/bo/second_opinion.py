@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 GRADIENT_STEPS = (1e-3, 1e-2, 3e-2, 0.1)  # of the coordinate with the largest slope, as shares of the box
 SIGN_STEPS = (1e-3, 4e-3, 0.016, 0.05)  # of every coordinate
 MOST_MOVES = 256  # levels and choices that are tried
-GIVEN_UP, TAKEN_IN = 2, 48  # points of the batch that are replaced, and points that they are replaced by
+GIVEN_UP, TAKEN_IN = 2, 96  # points of the batch that are replaced, and points that they are replaced by
 GOOD_SPARE = 64  # raw batches from which half of those are taken
 FEW_COLUMNS = 64  # of the common sample: for what is only ranked
 
