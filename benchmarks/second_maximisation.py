@@ -23,7 +23,7 @@ from compbo.maximizers.lbfgsb import LBFGSB
 from compbo.types import Box, Budget, Draw
 
 STARTS = StartPolicy(raw_batches=512, restarts=64)
-ITERATIONS, LEVEL_CHANGES, CARRIED_ON = 64, 8, 8
+ITERATIONS, LEVEL_CHANGES, CARRIED_ON = 48, 8, 8
 
 
 class Beaten(NamedTuple):

@@ -149,5 +149,7 @@ def exchanges(case: Case, slope: Slope) -> Tensor:
 
 def ranked(case: Case, batches: Tensor) -> Tensor:
     """Batches (S, q, d), the best first, on a small part of the common sample."""
+    if len(batches) == 0:
+        return batches
     values = case.oracle.value(batches, case.part(FEW_COLUMNS)).nan_to_num(nan=-math.inf)
     return batches[values.argsort(descending=True, stable=True)]
