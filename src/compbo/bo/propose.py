@@ -21,9 +21,9 @@ from compbo.bo.second_opinion import Case
 from compbo.bo.starts import boltzmann, raw_batches, spare_batches
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import judge
-from compbo.numerics import threads_for
 from compbo.seeds import beside
 from compbo.surrogate.posterior import with_pending
+from compbo.threads import threads_for
 from compbo.types import Box, Draw
 
 if TYPE_CHECKING:

@@ -92,6 +92,7 @@ class FramedOracle:
     def __init__(self, oracle: Oracle, frame: Frame) -> None:
         self._inner, self._frame = oracle.inner, frame
         self.pool_size, self.linear_outer = oracle.pool_size, oracle.linear_outer
+        self.homogeneous_utility = oracle.homogeneous_utility
         self.start, self.draw = oracle.start, oracle.draw
         self.expectation_draw, self.fixed_draw = oracle.expectation_draw, oracle.fixed_draw
         self.utility, self.outer, self.outer_gradient = oracle.utility, oracle.outer, oracle.outer_gradient
