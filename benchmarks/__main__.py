@@ -1,6 +1,6 @@
 """`python -m benchmarks [section ...]`: measure side by side, print, and write the tables into benchmarks/README.md.
 
-Without a section everything is measured (about half an hour on two cores). A section replaces its own table only, so
+Without a section everything is measured (about an hour on two cores). A section replaces its own table only, so
 a long run can be done in parts.
 """
 
@@ -30,6 +30,7 @@ from benchmarks import (
     study,
     threads,
     value_and_gradient,
+    verdicts,
 )
 from benchmarks.common import SIZES, Row, Work, work
 from benchmarks.figure import draw_figure
@@ -56,6 +57,7 @@ SECTIONS: dict[str, tuple[str, str, Callable[[], list[Row]]]] = {
     "threads": (threads.TITLE, threads.NOTE, threads.run),
     "profile": (profiles.TITLE, profiles.NOTE, lambda: profiles.run(_works())),
     "study": (study.TITLE, study.NOTE, study.run),
+    "verdicts": (verdicts.TITLE, verdicts.NOTE, verdicts.run),
 }
 
 

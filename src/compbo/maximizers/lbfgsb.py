@@ -15,7 +15,7 @@ import torch
 from compbo.maximizers.climb import Traits
 from compbo.maximizers.restarts import is_better
 from compbo.threads import single_threaded_blas
-from compbo.types import Status
+from compbo.types import Failure, Status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,16 +93,25 @@ class _Watched:
         value, gradient = oracle.outer(inner.v), inner.pullback(oracle.outer_gradient(inner.v))
         norm = torch.linalg.vector_norm(gradient, dim=(1, 2))
         broken = inner.failed | ~torch.isfinite(value) | ~torch.isfinite(norm)
+        if bool(broken.any()):
+            self._fail(rows, inner.failed, Failure.NO_FACTOR)
+            self._fail(rows, ~torch.isfinite(value), Failure.VALUE)
+            self._fail(rows, ~torch.isfinite(norm), Failure.GRADIENT)
         self._keep(rows, points, value, norm, broken)
         arrived = -1e10 * (1 + restarts.best_value[rows].nan_to_num().abs())
         cost = torch.where(broken, arrived, -value)
         slope = torch.where(broken[:, None], 0.0, -gradient.reshape(len(rows), -1))
         return cost.numpy(), slope.numpy()
 
+    def _fail(self, rows: Tensor, where: Tensor, why: Failure) -> None:
+        """Mark those of the restarts `rows` for which `where` holds."""
+        which = torch.zeros_like(self._restarts.failed)
+        which[rows] = where
+        self._restarts.fail(which, why)
+
     def _keep(self, rows: Tensor, points: Tensor, value: Tensor, norm: Tensor, broken: Tensor) -> None:
         restarts, info = self._restarts, self._restarts.info
         self._due, self._asked[rows] = rows.tolist(), points
-        restarts.failed[rows] |= broken
         info.gradient_norm[rows] = torch.where(broken, info.gradient_norm[rows], norm)
         better = ~broken & is_better(value, restarts.best_value[rows])
         restarts.best[rows[better]], restarts.best_value[rows[better]] = points[better], value[better]
