@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from compbo.integrations.botorch.region import make_region
 from compbo.types import DTYPE, Box, Draw, Inner
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from compbo.integrations.botorch.constraints import Constraints
     from compbo.types import Oracle
 
 
@@ -26,7 +28,7 @@ class Frame:
 
     offset: Tensor  # (free,)
     scale: Tensor  # (free,)
-    box: Box  # in u
+    box: Box  # in u; a `Region` where inputs are constrained
     free: Tensor  # (free,) indices
     template: Tensor  # (q, d) with the fixed values, in the caller's dtype and on the caller's device
     lower: Tensor  # (d,) in the caller's units
@@ -51,7 +53,7 @@ class Frame:
         return x
 
     def to_u(self, x: Tensor) -> Tensor:
-        """x (B, q, d) -> u (B, q, free), projected on the box."""
+        """x (B, q, d) -> u (B, q, free), projected on the box and what is feasible of it."""
         free = x.detach()[..., self.free.to(x.device)].to(device="cpu", dtype=DTYPE)
         return self.box.project((free - self.offset) / self.scale)
 
@@ -66,6 +68,7 @@ def make_frame(
     upper: Tensor,
     fixed: dict[int, Tensor],
     rounder: Callable[[Tensor], Tensor] | None = None,
+    constraints: Constraints | None = None,
 ) -> Frame:
     """The frame of start points x0 (B, q, d), bounds (d,) and features fixed to (q,) values each.
 
@@ -83,6 +86,8 @@ def make_frame(
     scale = torch.where(bounded, high - low, points.amax(0) - points.amin(0))
     scale = torch.where(scale > 0, scale, 1.0)
     box = Box((low - offset) / scale, (high - offset) / scale)
+    if constraints is not None and constraints.any:
+        box = make_region(box, constraints, template, offset, scale, free)
     return Frame(offset, scale, box, free, template, lower, upper, rounder)
 
 

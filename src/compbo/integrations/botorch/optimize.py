@@ -69,6 +69,9 @@ def optimize_acqf(
                 maximizer_name=chosen.name,
                 known=", ".join(known_numbers),
             )
+    chosen_options = dict(options or {})
+    if nonlinear_inequality_constraints is not None:  # BoTorch's SLSQP takes one restart at a time, compbo takes all
+        chosen_options.setdefault("batch_limit", num_restarts)
     optional: dict[str, Any] = {"return_acq_values": return_acq_values}
     known = inspect.signature(botorch.optim.optimize_acqf).parameters
     candidates, values = botorch.optim.optimize_acqf(
@@ -77,7 +80,7 @@ def optimize_acqf(
         q,
         num_restarts,
         raw_samples=raw_samples,
-        options=None if options is None else dict(options),
+        options=chosen_options or None,
         inequality_constraints=inequality_constraints,
         equality_constraints=equality_constraints,
         nonlinear_inequality_constraints=nonlinear_inequality_constraints,
