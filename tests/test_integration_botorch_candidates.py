@@ -196,15 +196,6 @@ def test_options_are_taken_left_to_others_or_refused() -> None:
         quick()(starts(), acqf, **LIMITS, options={"maxiter": 0})
 
 
-@pytest.mark.parametrize(
-    "constraint", ["inequality_constraints", "equality_constraints", "nonlinear_inequality_constraints"]
-)
-def test_constraints_between_inputs_are_refused(constraint: str) -> None:
-    some = [(torch.tensor([0, 1]), torch.tensor([1.0, 1.0]).double(), 0.5)]
-    with pytest.raises(ValueError, match="use BoTorch's gen_candidates_scipy"):
-        quick()(starts(), qlogei(), **LIMITS, **{constraint: some})
-
-
 def test_bad_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="CAdam-ME has no hyperparameter 'momentum'"):
         gen_candidates("CAdam-ME", momentum=0.5)

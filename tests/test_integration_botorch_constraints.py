@@ -27,7 +27,7 @@ LIMITS = {"lower_bounds": BOUNDS[0], "upper_bounds": BOUNDS[1]}
 
 
 def linear(indices: list[Any], coefficients: list[float], rhs: float) -> tuple[torch.Tensor, torch.Tensor, float]:
-    return torch.tensor(indices), torch.tensor(coefficients).double(), rhs
+    return torch.tensor(indices), torch.tensor(coefficients, dtype=torch.float64), rhs
 
 
 def in_the_ball(x: torch.Tensor) -> torch.Tensor:
@@ -69,13 +69,13 @@ NONLINEAR = {
 MAXIMIZERS = ["CAdam-ME", "CAdam", "NASA", "Adam-ERM", "L-BFGS-B", "CL-BFGS-B", "CMA-ES", "DE", "RS"]
 
 
-def acquisition() -> qUpperConfidenceBound:
-    return qUpperConfidenceBound(gp(), 2.0, sobol())
+def acquisition(samples: int = 64) -> qUpperConfidenceBound:
+    return qUpperConfidenceBound(gp(), 2.0, sobol(samples))
 
 
-def slow_acquisition() -> qLogExpectedImprovement:
+def slow_acquisition(samples: int = 64) -> qLogExpectedImprovement:
     """An outcome constraint that always holds keeps it off the fast path."""
-    return qLogExpectedImprovement(gp(), BEST, sobol(), constraints=[lambda s: s[..., 0] - 99.0])
+    return qLogExpectedImprovement(gp(), BEST, sobol(samples), constraints=[lambda s: s[..., 0] - 99.0])
 
 
 def feasible_starts(constraints: dict[str, Any], b: int = 4) -> torch.Tensor:
@@ -115,18 +115,27 @@ def test_nonlinear_constraints_hold(maximizer: str, name: str) -> None:
         assert float(values.max()) > float(acqf(x0).max())
 
 
+def assert_as_good(ours: torch.Tensor, theirs: torch.Tensor, make: Any, constraints: dict[str, Any]) -> None:
+    """On a sample that neither has seen."""
+    assert_feasible(torch.stack([ours, theirs]), constraints)
+    with torch.no_grad():
+        value, best = make(4096)(torch.stack([ours, theirs])).tolist()
+    assert value > best - 0.01 * abs(best)
+
+
 @pytest.mark.touches_global_rng
-@pytest.mark.parametrize("maximizer", ["CAdam-ME", "Adam-ERM", "L-BFGS-B"])
-@pytest.mark.parametrize("make", [acquisition, slow_acquisition])
+@pytest.mark.parametrize(
+    ("maximizer", "make"),
+    [("CAdam-ME", acquisition), ("CAdam-ME", slow_acquisition), ("Adam-ERM", acquisition), ("L-BFGS-B", acquisition)],
+)
 @pytest.mark.parametrize("name", LINEAR)
 def test_as_good_as_botorchs_own_under_linear_constraints(maximizer: str, make: Any, name: str) -> None:
-    call = {"bounds": BOUNDS, "q": 2, "num_restarts": 8, "raw_samples": 64, **LINEAR[name]}
+    call = {"bounds": BOUNDS, "q": 2, "num_restarts": 4, "raw_samples": 32, **LINEAR[name]}
     options = {"seed": 1, "n_burnin": 100}
-    theirs, best = botorch_optimize_acqf(make(), options={**options, "batch_limit": 1}, **call)
-    ours, value = optimize_acqf(make(), options={**options, "maxiter": 100}, maximizer=maximizer, **call)
-    assert_feasible(ours.unsqueeze(0), LINEAR[name])
-    assert_feasible(theirs.unsqueeze(0), LINEAR[name])
-    assert float(value) > float(best) - 0.01 * abs(float(best))
+    theirs, _ = botorch_optimize_acqf(make(), options={**options, "batch_limit": 1}, **call)
+    numbers = {"lr": 0.1} if maximizer == "CAdam-ME" else {}
+    ours, value = optimize_acqf(make(), options={**options, "maxiter": 100}, maximizer=maximizer, **numbers, **call)
+    assert_as_good(ours, theirs, make, LINEAR[name])
     with torch.no_grad():
         torch.testing.assert_close(value, make()(ours).squeeze())
 
@@ -135,12 +144,12 @@ def test_as_good_as_botorchs_own_under_linear_constraints(maximizer: str, make: 
 @pytest.mark.parametrize("maximizer", ["CAdam-ME", "L-BFGS-B"])
 @pytest.mark.parametrize("name", NONLINEAR)
 def test_as_good_as_botorchs_own_under_nonlinear_constraints(maximizer: str, name: str) -> None:
-    starts = feasible_starts(NONLINEAR[name], 8)
-    call = {"bounds": BOUNDS, "q": 2, "num_restarts": 8, "batch_initial_conditions": starts, **NONLINEAR[name]}
-    _, best = botorch_optimize_acqf(acquisition(), **call)
-    ours, value = optimize_acqf(acquisition(), options={"maxiter": 100}, maximizer=maximizer, **call)
-    assert_feasible(ours.unsqueeze(0), NONLINEAR[name])
-    assert float(value) > float(best) - 0.01 * abs(float(best))
+    starts = feasible_starts(NONLINEAR[name])
+    call = {"bounds": BOUNDS, "q": 2, "num_restarts": 4, "batch_initial_conditions": starts, **NONLINEAR[name]}
+    theirs, _ = botorch_optimize_acqf(acquisition(), **call)
+    numbers = {"lr": 0.1} if maximizer == "CAdam-ME" else {}
+    ours, _ = optimize_acqf(acquisition(), options={"maxiter": 100}, maximizer=maximizer, **numbers, **call)
+    assert_as_good(ours, theirs, acquisition, NONLINEAR[name])
 
 
 @pytest.mark.touches_global_rng
@@ -244,13 +253,30 @@ def test_the_projection_is_botorchs_own_quadratic_program() -> None:
         )
         unit = torch.ones(3).double()
         frame = make_frame(x, 0 * UNITS - 0.0, UNITS, {}, None, given)
-        projected = frame.box.project((x / UNITS)) * UNITS
+        projected = frame.box.project(x / UNITS) * UNITS
         scaled = {
             name: [(i, c * UNITS[i if i.ndim == 1 else i[:, 1]], rhs) for i, c, rhs in given_list]
             for name, given_list in constraints.items()
         }
         expected = project_to_feasible_space_via_slsqp(x / UNITS, torch.stack([0 * unit, unit]), **scaled) * UNITS
         torch.testing.assert_close(projected, expected, rtol=0, atol=1e-5 * float(UNITS.max()))
+
+
+def test_a_gradient_keeps_what_leads_to_feasible_points() -> None:
+    """On a plane nothing of its normal is left, at a border nothing that crosses it, inside everything."""
+    x = torch.tensor([[[2.0, 0.3, 50.0]], [[2.0, 0.1, 70.0]], [[0.0, 0.4, 60.0]]]).double()
+    given = checked_constraints(
+        *(LINEAR["both"][f"{kind}_constraints"] for kind in ("inequality", "equality")), None, 1, 3
+    )
+    region = make_frame(x, 0.0 * UNITS, UNITS, {}, None, given).box
+    gradient = torch.tensor([3.0, 2.0, 1.0]).double().expand(3, 1, 3)
+    found = region.tangent(x / UNITS, gradient)[:, 0]
+    torch.testing.assert_close(found[0], torch.tensor([0.5, -0.5, 0.0]).double())  # x0 / 10 + x1 = 0.5 binds, too
+    torch.testing.assert_close(found[1], torch.tensor([1.0, 0.0, -1.0]).double())
+    torch.testing.assert_close(found[2], torch.tensor([1.0, 0.0, -1.0]).double())
+    inward = region.tangent(x / UNITS, -gradient)[:, 0]
+    torch.testing.assert_close(inward[0], torch.tensor([-1.0, 0.0, 1.0]).double())
+    torch.testing.assert_close(inward[2], torch.tensor([0.0, -0.5, 0.5]).double())  # x0 = 0 binds
 
 
 @settings(max_examples=60, deadline=None)

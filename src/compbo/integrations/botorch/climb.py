@@ -49,10 +49,10 @@ def climbed(
     values_at = values_on_its_own_sample(yardstick)
     points = [frame.to_bounded_x(u0)]
     if len(frame.free) > 0:
-        oracle = FramedOracle(oracle_for(settings, acqf, yardstick, frame.to_x(u0)), frame)
+        climb, oracle = _climb(settings.maximizer, constraints), oracle_for(settings, acqf, yardstick, frame.to_x(u0))
         trace = run_within(
-            _climb(settings.maximizer, constraints),
-            oracle,
+            climb,
+            FramedOracle(oracle, frame, projected=not isinstance(climb, SLSQP)),
             u0,
             budget=Budget(settings.steps, seconds),
             box=_searchable(frame, settings.maximizer),

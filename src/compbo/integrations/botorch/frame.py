@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from compbo.integrations.botorch.region import make_region
+from compbo.integrations.botorch.region import Region, make_region
 from compbo.types import DTYPE, Box, Draw, Inner
 
 if TYPE_CHECKING:
@@ -94,8 +94,10 @@ def make_frame(
 class FramedOracle:
     """An oracle in the coordinates of a frame (see `compbo.types.Oracle`): all but `inner` is the oracle's own."""
 
-    def __init__(self, oracle: Oracle, frame: Frame) -> None:
+    def __init__(self, oracle: Oracle, frame: Frame, *, projected: bool = True) -> None:
+        """projected: whether gradients keep only what leads to feasible points, where inputs are constrained."""
         self._inner, self._frame = oracle.inner, frame
+        self._region = frame.box if projected and isinstance(frame.box, Region) else None
         self.pool_size, self.linear_outer = oracle.pool_size, oracle.linear_outer
         self.start, self.draw = oracle.start, oracle.draw
         self.expectation_draw, self.fixed_draw = oracle.expectation_draw, oracle.fixed_draw
@@ -105,7 +107,10 @@ class FramedOracle:
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
         """v at u, and the way back to u."""
         inner = self._inner(self._frame.to_x(x), draw, gradient_rows)
-        return inner._replace(pullback=self._pulled(inner.pullback))
+        pullback = inner.pullback
 
-    def _pulled(self, pullback: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-        return lambda c: self._frame.pull(pullback(c))
+        def pulled(c: Tensor) -> Tensor:
+            gradient = self._frame.pull(pullback(c))
+            return gradient if self._region is None else self._region.tangent(x[: len(gradient)], gradient)
+
+        return inner._replace(pullback=pulled)

@@ -24,13 +24,17 @@ class Polytope(NamedTuple):
     matrix: Tensor  # A (R, m, D), or (1, m, D) if all share it
     bound: Tensor  # b (R, m)
     equality: Tensor  # (m,) bool
-    lower: Tensor  # l (D,)
-    upper: Tensor  # h (D,)
+    lower: Tensor  # l (R, D), or (1, D) if all share it
+    upper: Tensor  # h
 
     def rows(self, which: Tensor) -> Polytope:
         """The constraints of some of the vectors."""
-        shared = len(self.matrix) < len(self.bound)
-        return self._replace(matrix=self.matrix if shared else self.matrix[which], bound=self.bound[which])
+        count = len(self.bound)
+
+        def own(part: Tensor) -> Tensor:
+            return part if len(part) < count else part[which]
+
+        return Polytope(own(self.matrix), self.bound[which], self.equality, own(self.lower), own(self.upper))
 
     def missing(self, u: Tensor) -> Tensor:
         """b - A u (R, m): above 0 where an inequality is violated."""

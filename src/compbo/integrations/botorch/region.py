@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 RESTORING_STEPS = 30
 TOLERANCE = 1e-8  # BoTorch's, in double precision
+ACTIVE = 1e-7  # a constraint of unit length that is nearer stops a move across it
+FAR = -1e30  # a bound that holds everywhere
 HELD = 1e-10  # by which a non-linear constraint may be missed after it was restored
 
 
@@ -56,6 +58,25 @@ class Region(Box):
         y = x.reshape(len(x) * g, -1)
         u = nearest(self.polytope(len(x)), y)
         return (self._restored(u) if self.nonlinear else u).reshape(x.shape)
+
+    def tangent(self, x: Tensor, gradient: Tensor) -> Tensor:
+        """The part of a gradient (B, q, free) at feasible u that leads to feasible points: its projection on the cone.
+
+        A rule that scales coordinates by themselves, as Adam does, would follow a large normal part across the border
+        and lose the small tangential one.
+        """
+        u, v = (part.reshape(len(x) * len(self.linear.bound), -1) for part in (x, gradient))
+        limits = self.polytope(len(x))
+        if self.nonlinear:
+            limits = _linearised(limits, u, *self.slack_and_gradient(u, torch.arange(len(u))))
+        length = torch.linalg.vector_norm(v, dim=-1, keepdim=True).clamp_min(torch.finfo(DTYPE).tiny)
+        zero = torch.zeros((), dtype=DTYPE)
+        cone = limits._replace(
+            bound=torch.where(limits.equality | (limits.missing(u) >= -ACTIVE), zero, FAR),
+            lower=torch.where(u <= limits.lower, zero, -torch.inf),
+            upper=torch.where(u >= limits.upper, zero, torch.inf),
+        )
+        return (nearest(cone, v / length) * length).reshape(gradient.shape)
 
     def polytope(self, batches: int) -> Polytope:
         """The linear constraints on all pieces of some number of batches."""
@@ -92,18 +113,23 @@ class Region(Box):
             left = left[~(self.slack(u, left) >= -HELD).all(-1)]
             if len(left) == 0:
                 return u
-            u[left] = nearest(_linearised(linear.rows(left), u[left], *self.slack_and_gradient(u, left)), u[left])
+            moved = nearest(_linearised(linear.rows(left), u[left], *self.slack_and_gradient(u, left)), u[left])
+            if torch.equal(moved, u[left]):
+                break
+            u[left] = moved
         u[left] = torch.nan
         return u
 
 
 def _linearised(linear: Polytope, u: Tensor, values: Tensor, gradient: Tensor) -> Polytope:
     """The polytope with c(u) + grad c(u) . (u' - u) >= 0 besides, its rows made to have length 1."""
-    length = torch.linalg.vector_norm(gradient, dim=-1).clamp_min(torch.finfo(DTYPE).tiny)
-    rows = gradient / length.unsqueeze(-1)
+    length = torch.linalg.vector_norm(gradient, dim=-1)
+    steep = length > 0  # a flat constraint shows no way
+    rows = torch.where(steep.unsqueeze(-1), gradient / length.unsqueeze(-1), 0.0)
+    bound = torch.where(steep, (rows * u.unsqueeze(1)).sum(-1) - values / length, 0.0)
     return linear._replace(
         matrix=torch.cat([linear.matrix.expand(len(u), -1, -1), rows], 1),
-        bound=torch.cat([linear.bound, (rows * u.unsqueeze(1)).sum(-1) - values / length], 1),
+        bound=torch.cat([linear.bound, bound], 1),
         equality=torch.cat([linear.equality, torch.zeros(values.shape[1], dtype=torch.bool)]),
     )
 
@@ -141,6 +167,6 @@ def _polytope(box: Box, constraints: Constraints, pieces: Pieces) -> Polytope:
         (matrix[kept] / length[:, None]).unsqueeze(0),
         bound[:, kept] / length,
         system.equality[kept],
-        box.lower.repeat(p),
-        box.upper.repeat(p),
+        box.lower.repeat(1, p),
+        box.upper.repeat(1, p),
     )
