@@ -26,6 +26,7 @@ from botorch.exceptions.warnings import OptimizationWarning
 from botorch.models import SingleTaskGP
 from botorch.optim import optimize_acqf as botorch_optimize_acqf
 from botorch.optim import optimize_acqf_mixed
+from botorch.optim.initializers import gen_batch_initial_conditions
 from botorch.sampling.normal import IIDNormalSampler
 from botorch.sampling.stochastic_samplers import StochasticSampler
 
@@ -42,11 +43,12 @@ from botorch_problems import (
     seeded,
     sobol,
 )
-from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import FreshSamples
 from compbo.integrations.botorch import CandidateGenerator, compat, gen_candidates, optimize_acqf
-from compbo.integrations.botorch.fast import fast_oracle
+from compbo.integrations.botorch.climb import Problem
+from compbo.integrations.botorch.fast import fast_oracle, plain_problem
 from compbo.integrations.botorch.joint import DiscreteAxis, best_batch, exchange, snap_to
+from compbo.integrations.botorch.ranking import ranked_initial_conditions
 from compbo.maximizers import make_maximizer
 
 pytestmark = QUIET
@@ -308,12 +310,16 @@ class TestOtherAcquisitionFunctions:
         assert bool(torch.isfinite(values).all())
 
 
+PLAIN = ["qEI", "qPI", "qSR", "qUCB", "qLogEI", "qEI, pending"]
+
+
 class TestFastPath:
-    @pytest.mark.parametrize("name", ["qEI", "qPI", "qSR", "qUCB", "qLogEI", "qEI, pending"])
+    @pytest.mark.parametrize("name", PLAIN)
     def test_plain_acquisitions_of_plain_gps_take_it_and_agree(self, name: str) -> None:
         acqf = ACQUISITIONS[name](sobol(2048))
-        oracle = fast_oracle(acqf, 2, lambda width: FreshSamples(width, 2048))
-        assert isinstance(oracle, AcquisitionOracle)
+        problem = plain_problem(acqf)
+        assert problem is not None
+        oracle = fast_oracle(problem, 2, lambda width: FreshSamples(width, 2048))
         oracle.start(torch.Generator().manual_seed(0))
         x = starts()
         with torch.no_grad():
@@ -323,7 +329,70 @@ class TestFastPath:
 
     @pytest.mark.parametrize("name", [name for name in ACQUISITIONS if ", " in name and name != "qEI, pending"])
     def test_everything_else_does_not(self, name: str) -> None:
-        assert fast_oracle(ACQUISITIONS[name](sobol()), 2, FreshSamples) is None
+        assert plain_problem(ACQUISITIONS[name](sobol())) is None
+
+    @pytest.mark.parametrize("name", PLAIN)
+    @pytest.mark.parametrize("sampler", [sobol, lambda: IIDNormalSampler(torch.Size([32]), seed=2), lambda: None])
+    def test_on_its_own_sample_value_and_gradient_are_botorchs(self, name: str, sampler: object) -> None:
+        acqf = ACQUISITIONS[name](sampler())
+        problem = Problem.of(acqf, 5, starts())
+        x = starts().requires_grad_()
+        expected = problem.yardstick(x)
+        (gradient,) = torch.autograd.grad(expected.sum(), x)
+        oracle = problem.own
+        assert oracle is not None
+        inner = oracle.inner(starts(), oracle.samples.draw())
+        torch.testing.assert_close(problem.values(starts()), expected.detach(), rtol=1e-8, atol=1e-10)
+        torch.testing.assert_close(oracle.outer(inner.v), expected.detach(), rtol=1e-8, atol=1e-10)
+        found = inner.pullback(oracle.outer_gradient(inner.v))
+        torch.testing.assert_close(found, gradient, rtol=1e-6, atol=1e-8 * float(gradient.abs().max()))
+        some = oracle.inner(starts(), oracle.samples.draw(), gradient_rows=2)
+        torch.testing.assert_close(some.pullback(oracle.outer_gradient(some.v[:2])), gradient[:2], rtol=1e-6, atol=1e-8)
+
+    @pytest.mark.parametrize("maximizer", ["L-BFGS-B", "CMA-ES", "DE", "RS"])
+    def test_the_fixed_sample_methods_take_it(self, maximizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """BoTorch evaluates the candidates at the end, once."""
+        acqf = ACQUISITIONS["qUCB"](sobol())
+        evaluations, original = [], qUpperConfidenceBound.forward
+
+        def counted(self: object, X: torch.Tensor) -> torch.Tensor:
+            evaluations.append(len(X))
+            return original(self, X)
+
+        monkeypatch.setattr(qUpperConfidenceBound, "forward", counted)
+        candidates, values = quick(maximizer)(starts(), acqf, **LIMITS)
+        assert evaluations == [4]
+        with torch.no_grad():
+            torch.testing.assert_close(values, acqf(candidates), rtol=0, atol=0)
+
+    @pytest.mark.touches_global_rng
+    @pytest.mark.parametrize("name", PLAIN)
+    @pytest.mark.parametrize("constrained", [False, True])
+    def test_raw_batches_are_ranked_as_botorch_ranks_them(self, name: str, constrained: bool) -> None:
+        shares = [(torch.arange(3), 1 / UNITS, 1.0)] if constrained else None
+        arguments = {"num_restarts": 4, "raw_samples": 32, "options": {"seed": 1, "n_burnin": 50}}
+        chosen = []
+        for choose in (gen_batch_initial_conditions, ranked_initial_conditions):
+            torch.manual_seed(0)
+            chosen.append(
+                choose(ACQUISITIONS[name](sobol()), bounds=BOUNDS, q=2, equality_constraints=shares, **arguments)
+            )
+        assert torch.equal(*chosen)
+
+    @pytest.mark.touches_global_rng
+    def test_a_sampler_that_botorch_chooses_stays_for_the_caller(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        acqf = ACQUISITIONS["qUCB"](None)
+        evaluations, original = [], qUpperConfidenceBound.forward
+
+        def counted(self: object, X: torch.Tensor) -> torch.Tensor:
+            evaluations.append(len(X))
+            return original(self, X)
+
+        monkeypatch.setattr(qUpperConfidenceBound, "forward", counted)
+        candidates, value = optimize_acqf(acqf, BOUNDS, 2, 3, 64, {"maxiter": 4})
+        assert evaluations == [1, 3]  # once to choose the sampler, and the candidates: no raw batch
+        with torch.no_grad():
+            torch.testing.assert_close(value, acqf(candidates).squeeze())
 
 
 class TestDiscreteFeatures:

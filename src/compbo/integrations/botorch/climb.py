@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from botorch.acquisition.monte_carlo import SampleReducingMCAcquisitionFunction
@@ -13,9 +13,10 @@ from botorch.exceptions.errors import CandidateGenerationError
 from compbo.acquisition.samples import make_samples
 from compbo.errors import OptionError
 from compbo.integrations.botorch.evaluate import values_on_its_own_sample
-from compbo.integrations.botorch.fast import fast_oracle
+from compbo.integrations.botorch.fast import fast_oracle, plain_problem
 from compbo.integrations.botorch.frame import FramedOracle
 from compbo.integrations.botorch.oracles import PlainOracle, UtilityOracle
+from compbo.integrations.botorch.own_sample import own_sample_oracle, own_values
 from compbo.integrations.botorch.samplers import NoBaseSamples, common_seed, with_fixed_samples
 from compbo.integrations.botorch.slsqp import SLSQP
 from compbo.maximizers import CATALOGUE, run_within
@@ -26,12 +27,37 @@ from compbo.types import DTYPE, Budget
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from compbo.acquisition.oracle import AcquisitionOracle
     from compbo.acquisition.samples import Samples
     from compbo.integrations.botorch.constraints import Constraints
+    from compbo.integrations.botorch.fast import PlainProblem
     from compbo.integrations.botorch.frame import Frame
     from compbo.integrations.botorch.generate import CandidateGenerator
     from compbo.maximizers import Climb, Entry, Maximizer
     from compbo.types import Box, Oracle
+
+
+class Problem(NamedTuple):
+    """An acquisition function with what is known of it.
+
+    yardstick: a private copy on one fixed sample. plain: its parts if it is of the ordinary kind. own: the fast form
+    of the yardstick.
+    """
+
+    acqf: Any
+    yardstick: Any
+    plain: PlainProblem | None
+    own: AcquisitionOracle | None
+
+    @classmethod
+    def of(cls, acqf: Any, seed: int, x: Tensor) -> Problem:
+        """x (B, q, d): some batches; seed: of the fixed sample, if the acquisition function has none."""
+        yardstick, plain = with_fixed_samples(acqf, common_seed(seed)), plain_problem(acqf)
+        return cls(acqf, yardstick, plain, plain and own_sample_oracle(yardstick, plain, x))
+
+    def values(self, x: Tensor) -> Tensor:
+        """Values (B,) on the fixed sample; -inf where there is none."""
+        return values_on_its_own_sample(self.yardstick)(x) if self.own is None else own_values(self.own, x)
 
 
 def climbed(
@@ -45,11 +71,10 @@ def climbed(
     sound = torch.isfinite(u0).flatten(1).all(1)
     if constraints.any and not bool(sound.all()):
         return _climbed_in_part(settings, acqf, x0, frame, constraints, seconds, sound)
-    yardstick = with_fixed_samples(acqf, common_seed(settings.seed))
-    values_at = values_on_its_own_sample(yardstick)
+    problem = Problem.of(acqf, settings.seed, frame.to_x(u0))
     points = [frame.to_bounded_x(u0)]
     if len(frame.free) > 0:
-        climb, oracle = _climb(settings.maximizer, constraints), oracle_for(settings, acqf, yardstick, frame.to_x(u0))
+        climb, oracle = _climb(settings.maximizer, constraints), oracle_for(settings, problem, frame.to_x(u0))
         trace = run_within(
             climb,
             FramedOracle(oracle, frame, projected=not isinstance(climb, SLSQP)),
@@ -59,9 +84,12 @@ def climbed(
             generator=stream(settings.seed, "gen_candidates", _digest(u0)),
         )
         points += [frame.to_bounded_x(torch.where(torch.isfinite(u), u, u0)) for u in (trace.final, trace.best)]
-    values = torch.stack([_valid(values_at(x), x, constraints) for x in points])
+    values = torch.stack([_valid(problem.values(x), x, constraints) for x in points])
     chosen, rows, x = values.argmax(0), torch.arange(len(x0)), torch.stack(points)
-    return x[chosen.to(x.device), rows.to(x.device)], values[chosen, rows]
+    candidates = x[chosen.to(x.device), rows.to(x.device)]
+    if problem.own is None:
+        return candidates, values[chosen, rows]
+    return candidates, _valid(values_on_its_own_sample(problem.yardstick)(candidates), candidates, constraints)
 
 
 def _climbed_in_part(
@@ -118,11 +146,11 @@ def _digest(u: Tensor) -> str:
     return hashlib.sha256(u.contiguous().numpy().tobytes()).hexdigest()[:32]
 
 
-def oracle_for(settings: CandidateGenerator, acqf: Any, yardstick: Any, x0: Tensor) -> Oracle:
-    """The acquisition function in the form that the maximizer wants; yardstick: the same on its own fixed sample."""
-    entry = settings.maximizer.entry
+def oracle_for(settings: CandidateGenerator, problem: Problem, x0: Tensor) -> Oracle:
+    """The acquisition function in the form that the maximizer wants."""
+    entry, acqf, yardstick = settings.maximizer.entry, problem.acqf, problem.yardstick
     if entry.form == "ERM" and entry.traits.one_draw:
-        return PlainOracle(yardstick)
+        return problem.own or PlainOracle(yardstick)
     if isinstance(acqf, MultiObjectiveMCAcquisitionFunction) and entry.order > 0:
         return PlainOracle(yardstick)
     if not isinstance(acqf, SampleReducingMCAcquisitionFunction):
@@ -131,9 +159,8 @@ def oracle_for(settings: CandidateGenerator, acqf: Any, yardstick: Any, x0: Tens
     def samples(width: int) -> Samples:
         return make_samples(entry.form, width, minibatch=settings.minibatch, steps=settings.steps)
 
-    fast = fast_oracle(acqf, x0.shape[1], samples)
-    if fast is not None:
-        return fast
+    if problem.plain is not None:
+        return fast_oracle(problem.plain, x0.shape[1], samples)
     try:
         oracle = UtilityOracle(acqf, x0, samples, tracked=entry.traits.remembers)
     except NoBaseSamples as posterior:

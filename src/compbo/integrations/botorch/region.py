@@ -76,7 +76,8 @@ class Region(Box):
             lower=torch.where(u <= limits.lower, zero, -torch.inf),
             upper=torch.where(u >= limits.upper, zero, torch.inf),
         )
-        return (nearest(cone, v / length) * length).reshape(gradient.shape)
+        feasible: Tensor = nearest(cone, v / length) * length
+        return feasible.reshape(gradient.shape)
 
     def polytope(self, batches: int) -> Polytope:
         """The linear constraints on all pieces of some number of batches."""
