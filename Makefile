@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer with pip; everything else they install into .venv themselves.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-oldest lint format catalogue bench docs clean
+.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery docs clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -44,6 +44,13 @@ catalogue: $(STAMP)  ## after a change of the catalogue: its tables in the docum
 
 bench: $(STAMP)  ## the measurements of benchmarks/README.md
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+GALLERY := --results docs/gallery/results.parquet
+
+gallery: $(STAMP)  ## the pictures and tables of docs/outputs.md, from docs/gallery/results.parquet
+	@$(BIN)/compbo study figures $(GALLERY) --memory benchmarks/memory.csv --format png -o docs/gallery
+	@$(BIN)/compbo study tables $(GALLERY) -o docs/gallery/tables
+	@$(BIN)/python docs/gallery/screenshot.py
 
 docs: $(STAMP)  ## the documentation as a web site, in site/
 	$(BIN)/mkdocs build --strict

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from benchmarks.common import RAW, Q, Row, Work, alternate, botorch_acquisition
-from compbo.numerics import threads_for
 from compbo.seeds import stream
+from compbo.threads import threads_for
 
 TITLE = "Values of the 1024 raw batches (UCB)"
 NOTE = "BoTorch in chunks of 64 batches, which is faster for it than one large evaluation."

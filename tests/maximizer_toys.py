@@ -19,7 +19,7 @@ class Toy:
     m(x) = -|x - 0.6|^2, s(x) = spread + slope |x|^2. `breaks` says which batches have no posterior.
     """
 
-    linear_outer = True
+    linear_outer = homogeneous_utility = True
 
     def __init__(
         self,
@@ -118,6 +118,7 @@ class BiasedToy(Toy):
     E[f(g(x; w))] = x - c x^2 (1 + sigma^2) / 2 is best at 1 / (c (1 + sigma^2)): who takes zeta = g(x; w) ends there.
     """
 
+    homogeneous_utility = False
     sigma, c = 0.8, 2.0
     optimum = 1 / c
     biased_optimum = 1 / (c * (1 + sigma**2))

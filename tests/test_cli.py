@@ -331,7 +331,7 @@ def test_a_wrong_command_is_refused_before_it_runs(template: str, match: str) ->
         (
             "objective.py:train --space space.toml -n 3 --storage run.log --acquisition ei",
             2,
-            "--acquisition .stored 'ucb'",
+            "--acquisition .stored 'portfolio'",
         ),
         ("objective.py:train --space space.toml -n 3 --storage run.log --maximize", 2, "another --study-name"),
         ("objective.py:train --space space.toml -n 3 --maximizer Cadam", 2, "--maximizer: .*CAdam"),

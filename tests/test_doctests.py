@@ -27,7 +27,8 @@ STUDY_NAMES = [
     for name, value in vars(importlib.import_module(room)).items()
     if not name.startswith("_") and callable(value) and getattr(value, "__module__", "").startswith(room)
 ]
-OF_COMMANDS = ("compbo.study.cli.commands", "compbo.study.cli.options")  # their options have a help text each
+# Their options have a help text each.
+OF_COMMANDS = ("compbo.study.cli.commands", "compbo.study.cli.outputs", "compbo.study.cli.options")
 NOT_YET = ("compbo.study.outputs", "compbo.study.results.scores")
 
 

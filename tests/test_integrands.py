@@ -122,6 +122,13 @@ class TestDefinition:
         expected = mean_utility if acquisition.linear_outer else mean_utility.log()
         torch.testing.assert_close(acquisition.outer(v), expected, rtol=1e-14, atol=0)
 
+    def test_a_utility_says_whether_it_is_homogeneous(self, acquisition: object) -> None:
+        """h(c v) = c h(v), which a tracker relies on that puts (M/K) v in place of v."""
+        v = acquisition.inner(PosteriorSamples(randn(2, 3, 1), randn(2, 3, 8, seed=1)), self.BEST)
+        for c in (0.1, 64.0):
+            scaled = torch.allclose(acquisition.utility(c * v), c * acquisition.utility(v), rtol=1e-12, atol=0)
+            assert scaled == acquisition.homogeneous_utility == (acquisition.name != "pi")
+
     def test_derivative_of_inner(self, acquisition: object) -> None:
         mean, deviation = randn(2, 3, 1), randn(2, 3, 5, seed=1)
         c = randn(2, 3, 5, seed=2)
@@ -329,9 +336,14 @@ class TestLogEI:
             torch.isfinite(part).all() for part in LogEI().inner_vjp(v.sign(), PosteriorSamples(mean, deviation), 0.0)
         )
 
-    def test_a_tracked_expectation_of_zero_does_not_divide_by_it(self) -> None:
-        gradient = LogEI().outer_gradient(torch.zeros(1, 2, 3, dtype=F64), torch.zeros(1, dtype=F64))
-        assert torch.isfinite(gradient).all()
+    def test_a_tracked_expectation_of_zero_or_less_has_no_slope(self) -> None:
+        """f is constant where its logarithm is cut off; a quotient by next to nothing would overflow when squared."""
+        mean = torch.tensor([0.0, -1e-3, 1e-150, 1e-90], dtype=F64)
+        gradient = LogEI().outer_gradient(torch.zeros(4, 2, 3, dtype=F64), mean)
+        assert (gradient[:3] == 0).all()
+        assert gradient[3].amax() > 0
+        assert torch.isfinite(gradient.square()).all()
+        assert LogEI().outer(torch.full((1, 2, 3), -1e-3, dtype=F64)) == LogEI().outer(torch.zeros(1, 2, 3, dtype=F64))
 
     def test_a_small_minibatch_is_biased(self) -> None:
         """The logarithm of a mean over few columns is too small on average (Jensen); that is why zeta exists."""

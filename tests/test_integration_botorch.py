@@ -80,6 +80,21 @@ def test_in_log_space_a_tracker_sees_utilities_and_the_same_value(name: str, q: 
     torch.testing.assert_close(ours, exact, rtol=1e-5, atol=1e-5 * float(exact.abs().max()))
 
 
+@pytest.mark.parametrize("name", ACQUISITIONS)
+def test_a_tracked_utility_is_homogeneous(name: str) -> None:
+    """Largest of q, or a smooth largest of logarithms: 64 v is worth 64 times as much as v."""
+    x = seeded(4, 2, 3, seed=2) * UNITS
+    oracle = UtilityOracle(ACQUISITIONS[name](sobol()), x, lambda width: FreshSamples(width, 32), tracked=True)
+    assert oracle.homogeneous_utility
+
+
+def test_a_utility_that_is_not_homogeneous_is_found_out() -> None:
+    x = seeded(4, 2, 3, seed=2) * UNITS
+    acqf = ACQUISITIONS["qSR"](sobol())
+    acqf._q_reduction = lambda v: v.sigmoid().amax(-1)
+    assert not UtilityOracle(acqf, x, lambda width: FreshSamples(width, 32), tracked=True).homogeneous_utility
+
+
 def test_log_space_mean_utility_is_that_of_all_columns() -> None:
     """(M/K) grad f from K of M columns, with the pool's mean utility, averages to the gradient over the whole pool."""
     x = seeded(2, 2, 3, seed=2) * UNITS

@@ -145,6 +145,51 @@ def test_evolution_climbs_and_uses_its_start_points(name):
         assert float(spread) == pytest.approx(CATALOGUE[name].defaults["sigma"], rel=0.3)
 
 
+@pytest.mark.parametrize("name", ["CMA-ES", "CMA-ES-Comp"])
+def test_the_start_points_can_be_the_first_population_of_cma_es(name):
+    toy, x0 = toy_for(name), starts(12, 2, 2)
+    maximizer = make_maximizer(name, first_population="starts")
+    trace = maximizer(toy, x0, budget=Budget(40), box=Box.unit(2), generator=seeded(), record=True)
+    assert torch.allclose(torch.cat(toy.points)[12:24].sort(0).values, x0.sort(0).values, atol=1e-12)
+    assert trace.values[-1].max() > trace.start_value.max()
+
+
+def test_start_points_at_the_bounds_are_a_first_population_too():
+    toy, x0 = toy_for("CMA-ES"), starts(8, 2, 2).round()
+    maximizer = make_maximizer("CMA-ES", first_population="starts")
+    maximizer(toy, x0, budget=Budget(2), box=Box.unit(2), generator=seeded())
+    assert torch.allclose(torch.cat(toy.points)[8:16].sort(0).values, x0.sort(0).values, atol=1e-12)
+
+
+class Plateau(Toy):
+    """The same value everywhere, as PI far from the data."""
+
+    def outer(self, v):
+        return torch.zeros(len(v), dtype=DTYPE)
+
+
+@pytest.mark.parametrize("first_population", ["around-best", "starts"])
+@pytest.mark.parametrize("name", ["CMA-ES", "DE", "CMA-ES-Comp", "DE-Comp"])
+def test_evolution_spends_its_budget_on_a_plateau(name, first_population):
+    """A generation of equal values has not converged."""
+    toy = Plateau(2, K=16, pool=64 if CATALOGUE[name].form == "Comp" else None)
+    given = {"first_population": first_population} if name.startswith("CMA") else {}
+    trace = make_maximizer(name, **given)(toy, starts(12, 2, 2), budget=Budget(64), box=Box.unit(2), generator=seeded())
+    assert trace.steps == 64
+    assert set(trace.status) == {Status.DONE}
+    assert torch.isfinite(trace.best).all()
+
+
+@pytest.mark.parametrize("name", ["CMA-ES", "DE"])
+def test_evolution_spends_its_budget_at_the_top(name):
+    """Long after its steps have become too small to matter."""
+    trace = make_maximizer(name)(
+        toy_for(name), starts(12, 2, 2), budget=Budget(600), box=Box.unit(2), generator=seeded()
+    )
+    assert trace.steps == 600
+    assert set(trace.status) == {Status.DONE}
+
+
 def test_individuals_without_a_value_rank_last():
     for name in ("CMA-ES", "DE", "RS"):
         toy = toy_for(name, breaks=lambda x: x[:, 0, 0] > 0.5)

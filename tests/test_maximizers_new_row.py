@@ -65,11 +65,12 @@ def test_two_files_by_hand_and_three_by_command(project: Path) -> None:
     assert changed == BY_HAND | BY_COMMAND
 
 
-def test_the_command_adds_one_row_and_one_trace(project: Path) -> None:
+def test_the_command_adds_one_row_its_domain_and_one_trace(project: Path) -> None:
     row = "| Lion-ERM | 1 | extended | Lion | none | ERM | fresh | lr 0.03, beta1 0.9, beta2 0.99 |"
-    for document in ("README.md", "docs/catalogue.md"):
+    domain = "| SCSC-Adam, Lion-ERM | lr | 0.03 | 1e-05 to 0.3, log |  |"  # which two rows share
+    for document, added in (("README.md", [row]), ("docs/catalogue.md", [row, domain])):
         old, new = (ROOT / document).read_text().splitlines(), (project / document).read_text().splitlines()
-        assert [line for line in new if line not in old] == [row]
+        assert [line for line in new if line not in old] == added
         assert len(new) == len(old) + 1
     old, new = ((root / "tests" / "data" / "traces.csv").read_text() for root in (ROOT, project))
     assert new.startswith(old)

@@ -175,6 +175,18 @@ def test_nasa_step_keeps_every_average_convex(a, b, gamma, t):
     assert b * tau <= 1 + 1e-15
 
 
+def test_centred_rmsprop_never_takes_the_root_of_less_than_nothing():
+    """Equal gradients have no variance; rounding leaves a negative one at some of these weights."""
+    gradient = torch.linspace(0.1, 3.0, 64, dtype=DTYPE).reshape(1, 1, 64)
+    for alpha in (1e-6, 1e-3, 0.3, 0.9):
+        rule = get_entry("RMSprop-ERM").build(**get_entry("RMSprop-ERM").settled(alpha=alpha, centering=True)).rule
+        x = torch.zeros_like(gradient)
+        state = rule.init(x)
+        for t in range(1, 20):
+            move, state = rule.move(t, x, gradient, state)
+            assert torch.isfinite(move.phi2).all()
+
+
 @given(
     lr=st.floats(1e-5, 1.0),
     mu=st.floats(0.1, 0.999),

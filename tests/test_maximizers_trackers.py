@@ -1,4 +1,4 @@
-"""The trackers: what they converge to, how fast, and what a step costs."""
+"""The trackers: what they converge to, how fast, which columns they change, and what a step costs."""
 
 from __future__ import annotations
 
@@ -145,6 +145,48 @@ def test_extrapolation_is_exact_for_a_linear_map():
     x, x_next = starts(1, 1, 3, seed=1), starts(1, 1, 3, seed=2)
     u = tracker.query(1, x, x_next)
     assert torch.allclose(0.7 * x + 0.3 * u, x_next, atol=1e-14)
+
+
+# Which columns a step changes. -------------------------------------------------------------------------------------
+
+SCALING = ["SCGA", "ASCGA", "CAdam", "NASA", "SCSC", "SCSC-Adam"]
+
+
+def test_the_trackers_that_scale_can_do_without():
+    """On fresh samples all columns are drawn: nothing is scaled, and there is nothing to choose."""
+    assert {name for name in TRACKED if "zeta_update" in CATALOGUE[name].hyperparameters} == set(SCALING)
+    assert {name for name in TRACKED if tracker_of(name).update is not None} == {*SCALING, "CAdam-ME", "NASA-ME"}
+
+
+@pytest.mark.parametrize("name", SCALING)
+@pytest.mark.parametrize(
+    ("update", "homogeneous", "drawn"),
+    [("auto", True, False), ("auto", False, True), ("paper", False, False), ("drawn", True, True)],
+)
+def test_drawn_columns_alone_or_all_of_them(name, update, homogeneous, drawn):
+    """zeta_w = (1-b) zeta_w + b v(u; w) (SCSC: v(x') + (1-b) (zeta_w - v(x))), typed in; the other columns stay."""
+    entry = CATALOGUE[name]
+    tracker = entry.build(**{**entry.defaults, "zeta_update": update}).tracker.under(homogeneous)
+    t, M, K = 7, 12, 3
+    b = weight(name, t)
+    toy = Toy(2, K=K, pool=M)
+    before, v, u = starts(1, 2, M), starts(1, 2, K, seed=1), starts(1, 2, K, seed=2)
+    memory, columns = PoolMemory(before, toy), torch.tensor([1, 4, 10])
+    memory.update(tracker.blend(t, M / K), Draw(torch.zeros(2, K), columns), v, u)
+    after = memory.read(Draw(torch.zeros(2, M), torch.arange(M)))
+    new = v - (1 - b) * u if name.startswith("SCSC") else b * (v if tracker.query is None else u)
+    expected = before.clone() if drawn else (1 - b) * before
+    expected[..., columns] = (1 - b) * before[..., columns] + (1 if drawn else M / K) * new
+    assert torch.allclose(after, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["SOX", "MSVR", "CAdam-ME", "NASA-ME"])
+def test_the_other_trackers_are_the_same_under_every_utility(name):
+    tracker = tracker_of(name)
+    ratio = 1.0 if CATALOGUE[name].form == "ME" else 8.0
+    for t in (1, 9):
+        sound, other = (tracker.under(homogeneous).blend(t, ratio) for homogeneous in (True, False))
+        assert (other.keep * other.decay, other[2:]) == (sound.keep * sound.decay, sound[2:])
 
 
 # The memory. ------------------------------------------------------------------------------------------------------

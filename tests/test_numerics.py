@@ -1,4 +1,4 @@
-"""The policy for what goes wrong in floating point, and for threads."""
+"""The policy for what goes wrong in floating point."""
 
 from __future__ import annotations
 
@@ -11,19 +11,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from threadpoolctl import ThreadpoolController
 
 from compbo import numerics
-from compbo.numerics import (
-    JITTER_LADDER,
-    cholesky,
-    inverse_of_factor,
-    lapack_threads_for,
-    lower_inverse,
-    single_threaded_blas,
-    standardise,
-    threads_for,
-)
+from compbo.numerics import JITTER_LADDER, cholesky, inverse_of_factor, lower_inverse, standardise
 
 F64 = torch.float64
 
@@ -178,89 +168,6 @@ class TestStandardise:
         out = standardise(torch.tensor([biggest, -biggest], dtype=F64))
         assert math.isfinite(out.scale)
         assert out.values.tolist() == pytest.approx([1.0, -1.0])
-
-
-def blas_threads() -> list[int]:
-    return [lib["num_threads"] for lib in ThreadpoolController().select(user_api="blas").info()]
-
-
-@pytest.fixture
-def two_threads() -> object:
-    before = torch.get_num_threads()
-    with ThreadpoolController().limit(limits=2, user_api="blas"):
-        torch.set_num_threads(2)
-        yield
-    torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("two_threads")
-class TestThreads:
-    def test_every_blas_is_limited_scipys_included(self) -> None:
-        import scipy.linalg  # noqa: F401 - loads its own BLAS beside NumPy's
-
-        before = blas_threads()
-        with single_threaded_blas():
-            assert blas_threads() == [1] * len(before)
-            assert torch.get_num_threads() == 2
-        assert blas_threads() == before
-        assert torch.get_num_threads() == 2
-
-    def test_blas_comes_back_after_an_error(self) -> None:
-        before = blas_threads()
-        with pytest.raises(KeyError), single_threaded_blas():
-            raise KeyError
-        assert blas_threads() == before
-        assert torch.get_num_threads() == 2
-
-    def test_small_work_takes_one_thread(self) -> None:
-        with threads_for(2 * numerics.FLOPS_PER_THREAD - 1):
-            assert torch.get_num_threads() == 1
-        assert torch.get_num_threads() == 2
-
-    def test_large_work_takes_all(self) -> None:
-        with threads_for(2 * numerics.FLOPS_PER_THREAD):
-            assert torch.get_num_threads() == 2
-        assert torch.get_num_threads() == 2
-
-    def test_threads_come_back_after_an_error(self) -> None:
-        with pytest.raises(KeyError), threads_for(1.0):
-            raise KeyError
-        assert torch.get_num_threads() == 2
-
-    def test_lapack_has_the_threads_where_it_has_the_work(self) -> None:
-        before = blas_threads()
-        for flops, expected in ((1.0, 1), (2 * numerics.FLOPS_PER_THREAD, 2), (1e12, 2)):
-            with lapack_threads_for(flops):
-                assert blas_threads() == [expected] * len(before)
-                assert torch.get_num_threads() == 1
-        assert blas_threads() == before
-        assert torch.get_num_threads() == 2
-
-    def test_contexts_nest(self) -> None:
-        with single_threaded_blas(), threads_for(1.0):
-            assert torch.get_num_threads() == 1
-        assert torch.get_num_threads() == 2
-
-    def test_a_caller_at_one_thread_stays_there(self) -> None:
-        torch.set_num_threads(1)
-        with threads_for(1e12):
-            assert torch.get_num_threads() == 1
-        assert torch.get_num_threads() == 1
-
-
-def test_the_controller_sees_the_blas_of_scipy_in_a_fresh_process() -> None:
-    """The controller knows only what is loaded when it is made: it must load SciPy's library itself."""
-    script = (
-        "from compbo.numerics import single_threaded_blas\n"
-        "from threadpoolctl import ThreadpoolController, threadpool_limits\n"
-        "with single_threaded_blas():\n"
-        "    import scipy.optimize\n"
-        "    blas = ThreadpoolController().select(user_api='blas').info()\n"
-        "    print([lib['num_threads'] for lib in blas])\n"
-    )
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert set(done.stdout.strip("[]\n").split(", ")) == {"1"}
 
 
 @pytest.mark.skipif(not numerics.keep_freed_memory(), reason="only glibc keeps freed memory on request")

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import compbo
 from compbo.bo.optimizer import Optimizer
 from compbo.bo.verdict import Verdict
-from compbo.report import figures, figures_asks, figures_model, labels, page, render_report, slices, write_report
+from compbo.report import document, figures, figures_asks, figures_model, labels, render_report, slices, write_report
 from compbo.report.axes import axis_of, fraction, position, values_along
 from compbo.report.data import collect
 from compbo.report.reproduce import call_in_python
@@ -296,10 +296,10 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_embedded_json_cannot_end_its_script_and_reads_back(value: Any) -> None:
-    text = page.embedded(value)
+    text = document.embedded(value)
     assert text.isascii()
     assert not set("<>&") & set(text)
-    assert json.loads(text) == json.loads(json.dumps(page._finite(value)))
+    assert json.loads(text) == json.loads(json.dumps(document.finite(value)))
 
 
 class Elements(HTMLParser):

@@ -180,7 +180,7 @@ def test_a_different_run_is_refused_by_name(journal: Path) -> None:
     before = journal.read_bytes()
     for change, match in [
         ({"seed": 1}, r"seed \(stored 0, given 1\)"),
-        ({"acquisition": "ei"}, r"acquisition \(stored 'ucb', given 'ei'\)"),
+        ({"acquisition": "ei"}, r"acquisition \(stored 'portfolio', given 'ei'\)"),
         ({"batch_size": 2}, "batch_size"),
         ({"budget": Budget(steps=9)}, r"budget.steps \(stored 8, given 9\)"),
         ({"space": {"x": Float(-5, 6), "y": Float(-5, 5)}}, r"x.high \(stored 5.0, given 6.0\)"),
@@ -197,18 +197,21 @@ def test_a_different_run_is_refused_by_name(journal: Path) -> None:
     assert (len(load_records(journal, "compbo")), len(load_records(journal, "another"))) == (2, 1)
 
 
-def test_another_number_of_threads_is_said(journal: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_another_number_of_threads_is_said(
+    journal: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Sums are rounded in another order: the last bits of a suggestion may differ."""
     compbo.minimize(bowl, PLANE, storage=journal, evaluations=1)
     compbo.minimize(bowl, PLANE, storage=journal, evaluations=1)
     assert "threads" not in caplog.text
     threads = torch.get_num_threads()
-    torch.set_num_threads(threads + 1)
+    torch.set_num_threads(3)
+    monkeypatch.setenv("COMPBO_THREADS", "2")
     try:
         compbo.minimize(bowl, PLANE, storage=journal, evaluations=1)
     finally:
         torch.set_num_threads(threads)
-    assert f"begun with {threads} PyTorch threads and goes on with {threads + 1}" in caplog.text
+    assert "begun with 1 threads and goes on with 2" in caplog.text
 
 
 def test_a_study_of_another_program_is_not_written_to(db: Path) -> None:

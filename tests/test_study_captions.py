@@ -99,3 +99,17 @@ def test_the_document_has_the_same_numbers() -> None:
 @pytest.mark.parametrize("preset", CAPTIONS)
 def test_no_preset_has_fewer_experiments_than_a_caption(preset: str) -> None:
     assert all(one.here >= one.paper for one in counts(preset))
+
+
+@pytest.mark.parametrize("preset", ["paper", "paper-exact", "paper-time"])
+def test_the_papers_presets_run_its_methods_as_published(preset: str) -> None:
+    """The recursion of zeta that decays all columns, and start points that are the first population."""
+    seen = set()
+    for cell in cells_of(preset):
+        given = dict(cell.method.hyperparameters)
+        for name, published in (("zeta_update", "paper"), ("first_population", "starts")):
+            if name in given:
+                assert given[name] == published, cell.method.optimiser
+                seen.add(cell.method.optimiser)
+    expected = {"CMA-ES", "CMA-ES-Comp", "SCGA", "ASCGA", "CAdam", "NASA"}
+    assert seen == expected

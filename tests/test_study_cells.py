@@ -31,7 +31,7 @@ def test_the_hash_is_that_of_the_canonical_definition() -> None:
         '"method":{"acquisition":"ei","acquisition_options":{},"hyperparameters":'
         + json.dumps(dict(sorted(CATALOGUE["Adam-ERM"].defaults.items())), separators=(",", ":"))
         + ',"kind":"maximizer","maximizer":"Adam-ERM"},"seed":0,"steps":2,'
-        '"surrogate":{"kernel":"matern52","noise":"fixed","priors":"paper"},"task":"ackley-4"}'
+        '"surrogate":{"kernel":"matern52","noise":"fixed","outputs":"none","priors":"paper"},"task":"ackley-4"}'
     )
     assert one.definition == written
     assert one.hash == hashlib.sha256(written.encode()).hexdigest()[:32]

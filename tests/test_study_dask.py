@@ -17,7 +17,6 @@ import pytest
 from typer.testing import CliRunner
 
 from compbo.cli import app
-from compbo.numerics import threads_for
 from compbo.study.engine.driver import run_study
 from compbo.study.engine.experiment import run_cell
 from compbo.study.engine.messages import Limits
@@ -25,6 +24,7 @@ from compbo.study.engine.pools import DaskPool, PoolError
 from compbo.study.engine.status import study_status
 from compbo.study.grid import load_grid
 from compbo.study.results import Store, load, schema
+from compbo.threads import threads_for
 from study_helpers import determined, marked_processes, own, python_path, stored, study, study_output, wait_for
 
 

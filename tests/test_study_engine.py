@@ -25,7 +25,6 @@ from typer.testing import CliRunner
 
 from compbo.cli import app
 from compbo.errors import OptionError
-from compbo.numerics import threads_for
 from compbo.study.cell import Cell, MethodSpec
 from compbo.study.engine.driver import run_study
 from compbo.study.engine.experiment import run_cell
@@ -38,6 +37,7 @@ from compbo.study.grid import load_grid
 from compbo.study.methods.registry import KINDS
 from compbo.study.results import Store, load, schema
 from compbo.study.results.survey import Survey
+from compbo.threads import threads_for
 from study_helpers import (
     ROOT,
     cell,

@@ -30,6 +30,7 @@ from compbo.bo.suggest import Suggestion, suggest
 from compbo.bo.tell import told_evaluations
 from compbo.maximizers import make_maximizer
 from compbo.surrogate.gp import NOISELESS
+from compbo.surrogate.outputs import Identity
 from objectives import bowl, mixed
 
 FILE = Path(__file__).parent / "data" / "suggestions.json"
@@ -45,7 +46,10 @@ GRID = Space({"a": Int(0, 100), "b": Int(0, 100)})
 
 
 def cheap(**options: Any) -> Settings:
-    return Settings(**{"starts": StartPolicy(raw_batches=64, restarts=4), "budget": Budget(steps=8), **options})
+    paper = {"acquisition": "ucb", "outputs": "none"}  # the method of the paper
+    return Settings(
+        **{"starts": StartPolicy(raw_batches=64, restarts=4), "budget": Budget(steps=8), **paper, **options}
+    )
 
 
 def history_of(space: Space, f: Any, size: int = 12, *, failures: int = 0, pending: int = 0, **more: Any) -> History:
@@ -192,13 +196,15 @@ def test_repeated_points_are_counted_and_named() -> None:
 def test_declared_noise_is_relative_to_the_deviation_of_the_values(factor: float) -> None:
     y = torch.tensor([1.0, 2.0, 4.0, 9.0], dtype=torch.float64) * factor
     variance = float(np.var([1.0, 2.0, 4.0, 9.0], ddof=1))
-    assert noise_variance(0.5 * factor, y) == pytest.approx(0.25 / variance, rel=1e-12)
-    assert noise_variance(0.0, y) == NOISELESS
-    assert noise_variance(None, y) is None
+    assert noise_variance(0.5 * factor, y, Identity()) == pytest.approx(0.25 / variance, rel=1e-12)
+    assert noise_variance(0.0, y, Identity()) == NOISELESS
+    assert noise_variance(None, y, Identity()) is None
 
 
 def test_noise_that_drowns_the_values_is_finite() -> None:
-    assert math.isfinite(noise_variance(1e300, torch.tensor([1e-300, 2e-300], dtype=torch.float64)) or math.inf)
+    assert math.isfinite(
+        noise_variance(1e300, torch.tensor([1e-300, 2e-300], dtype=torch.float64), Identity()) or math.inf
+    )
 
 
 # -- what users hand to tell ------------------------------------------------------------------------------------------

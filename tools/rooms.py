@@ -44,7 +44,7 @@ ROOMS = {
     "base": Room(
         "types, numbers, seeds, errors, words, files",
         (
-            *("errors", "words", "versions", "files", "inputs", "extras", "seeds", "numerics", "types"),
+            *("errors", "words", "versions", "files", "inputs", "extras", "seeds", "numerics", "threads", "types"),
             *("evaluation", "records"),
         ),
     ),
@@ -93,10 +93,21 @@ ROOMS = {
         ("study.tuner",),
         ("base", "maximizers", "public names", "study.cell", "study.tasks", "study.results", "study.engine"),
     ),
+    "study.outputs": Room(
+        "tables, figures, a page",
+        ("study.outputs",),
+        (
+            *("base", "acquisition", "maximizers", "report", "study.cell", "study.tasks", "study.methods"),
+            *("study.grid", "study.results"),
+        ),
+    ),
     "study.cli": Room(
         "compbo study ...",
         ("study.cli",),
-        ("base", "console", "study.cell", "study.grid", "study.results", "study.engine", "study.tuner"),
+        (
+            *("base", "console", "study.cell", "study.grid", "study.results", "study.engine", "study.tuner"),
+            "study.outputs",
+        ),
     ),
     "cli": Room(
         "the commands",

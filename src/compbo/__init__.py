@@ -15,6 +15,7 @@ from compbo.versions import VERSION
 
 if TYPE_CHECKING:
     from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
+    from compbo.acquisition.portfolio import Portfolio
     from compbo.bo.optimizer import Optimizer
     from compbo.bo.settings import Settings
     from compbo.bo.starts import StartPolicy
@@ -33,6 +34,7 @@ __version__ = VERSION
 # Where each public name lives: it is imported when it is first used, so that `import compbo` stays light.
 _HOMES = {
     "compbo.acquisition.integrands": ("EI", "PI", "SR", "UCB", "LogEI"),
+    "compbo.acquisition.portfolio": ("Portfolio",),
     "compbo.bo.optimizer": ("Optimizer",),
     "compbo.bo.settings": ("Settings",),
     "compbo.bo.starts": ("StartPolicy",),
@@ -66,6 +68,7 @@ __all__ = [
     "Optimizer",
     "OptionError",
     "Ordinal",
+    "Portfolio",
     "Result",
     "RunError",
     "RunInterrupted",

@@ -1,4 +1,4 @@
-"""The one policy for what goes wrong in floating point, and for threads.
+"""The one policy for what goes wrong in floating point.
 
 Cholesky factors climb a ladder of jitter, every matrix of a batch on its own; a matrix that still has no factor is
 marked, never raised. Outputs of any finite magnitude are standardised without overflow.
@@ -9,21 +9,15 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from torch import Tensor
 
 JITTER_LADDER = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # relative to the mean of the diagonal
-
-# Operations of one matrix product that pay for a thread; measured by `python -m benchmarks threads`.
-FLOPS_PER_THREAD = 5_000_000
 
 
 class Cholesky(NamedTuple):
@@ -116,38 +110,6 @@ def standardise(y: Tensor) -> Standardised:
 
 
 @cache
-def _blas() -> Any:
-    import scipy.linalg  # noqa: F401 - the controller sees only the libraries loaded before it
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Keep the BLAS under SciPy at one thread: its pool and PyTorch's fight for the same cores otherwise."""
-    threads = torch.get_num_threads()
-    with _blas().select(user_api="blas").limit(limits=1):
-        torch.set_num_threads(threads)
-        yield
-
-
-@contextmanager
-def lapack_threads_for(flops: float) -> Iterator[None]:
-    """One PyTorch thread, and for SciPy's LAPACK one per FLOPS_PER_THREAD of `flops`, at most as many as PyTorch had.
-
-    For work that alternates between the two: only one of the pools may have several threads.
-    """
-    threads = torch.get_num_threads()
-    with _blas().select(user_api="blas").limit(limits=min(threads, max(1, int(flops / FLOPS_PER_THREAD)))):
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)
-
-
-@cache
 def keep_freed_memory() -> bool:
     """Ask glibc to keep freed blocks of up to 32 MB instead of handing them back; whether it did.
 
@@ -163,18 +125,3 @@ def keep_freed_memory() -> bool:
     except (OSError, AttributeError, TypeError):
         return False
     return bool(mallopt(m_mmap_threshold, 32 * 2**20)) and bool(mallopt(m_trim_threshold, 512 * 2**20))
-
-
-@contextmanager
-def threads_for(flops: float) -> Iterator[None]:
-    """One PyTorch thread per FLOPS_PER_THREAD of `flops`, at most as many as there were; afterwards as before."""
-    threads = torch.get_num_threads()
-    wanted = min(threads, max(1, int(flops / FLOPS_PER_THREAD)))
-    if wanted == threads:
-        yield
-        return
-    torch.set_num_threads(wanted)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

@@ -154,6 +154,11 @@ class Oracle(Protocol):
         """Whether f is the mean of the columns' utilities; False for a non-linear function of it (LogEI's log)."""
         ...
 
+    @property
+    def homogeneous_utility(self) -> bool:
+        """Whether h(c v) = c h(v) for c > 0: only then may a tracker put (M/K) v in place of v (not under PI)."""
+        ...
+
     def utility(self, v: Tensor) -> Tensor:
         """h, the utility of every column: (B, q, K) -> (B, K), for instance the maximum over the q points."""
         ...

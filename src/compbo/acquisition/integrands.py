@@ -28,6 +28,7 @@ class Acquisition(Protocol):
 
     name: ClassVar[str]
     linear_outer: ClassVar[bool]  # whether f is a mean of utilities: LogEI takes a logarithm of it
+    homogeneous_utility: ClassVar[bool]  # whether h(c v) = c h(v) for c > 0: PI's sigmoid is not
 
     def inner(self, samples: PosteriorSamples, best: float) -> Tensor:
         """v (B, q, K)."""
@@ -73,6 +74,7 @@ class _MaxMean:
     """f(v) = (1/M) sum_m max_j v_jm: the outer function of EI, SR and UCB."""
 
     linear_outer: ClassVar[bool] = True
+    homogeneous_utility: ClassVar[bool] = True
 
     def utility(self, v: Tensor) -> Tensor:
         """max_j v_jm."""
@@ -150,6 +152,7 @@ class PI:
     tau: float = 1e-3
     name: ClassVar[str] = "pi"
     linear_outer: ClassVar[bool] = True
+    homogeneous_utility: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """tau is a temperature."""
@@ -193,6 +196,7 @@ class LogEI:
     tau: float = 1e-6
     name: ClassVar[str] = "logei"
     linear_outer: ClassVar[bool] = False
+    homogeneous_utility: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """tau is a temperature."""
@@ -220,12 +224,15 @@ class LogEI:
         return self.utility(v).mean(-1).clamp_min_(_TINY).log_()
 
     def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
-        """(1/K) / mean utility at the winner of each column; the mean is that of all columns."""
+        """(1/K) / mean utility at the winner of each column, 0 where f is flat; the mean is that of all columns."""
         mean = self.utility(zeta).mean(-1) if mean_utility is None else mean_utility
-        return winners(zeta, (1.0 / (zeta.shape[-1] * mean.clamp_min(_TINY)))[:, None, None])
+        slope = torch.where(mean > _TINY, 1.0 / (zeta.shape[-1] * mean), 0.0)
+        return winners(zeta, slope[:, None, None])
 
 
-_TINY = 1e-200  # a tracked expectation may touch zero; its logarithm and quotient stay finite
+# Below it the logarithm is cut off. No v is as small, but a tracker that takes differences (SCSC, MSVR) may leave a
+# mean of 0 or less; squares of the quotient stay finite.
+_TINY = 1e-100
 
 ACQUISITIONS: dict[str, type[Any]] = {cls.name: cls for cls in (EI, PI, SR, UCB, LogEI)}
 

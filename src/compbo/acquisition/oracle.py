@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from compbo.acquisition.samples import Sampled, distinct_columns
+from compbo.acquisition.samples import Sampled
 from compbo.surrogate.posterior import reparameterise
 from compbo.types import POOL_FORMS, Draw, Inner
 
 if TYPE_CHECKING:
-    from torch import Generator, Tensor
+    from torch import Tensor
 
     from compbo.acquisition.integrands import Acquisition
     from compbo.acquisition.samples import Samples
@@ -36,6 +36,11 @@ class AcquisitionOracle(Sampled):
         """Whether f is a mean of the columns' utilities."""
         return self.acquisition.linear_outer
 
+    @property
+    def homogeneous_utility(self) -> bool:
+        """Whether h(c v) = c h(v) for c > 0."""
+        return self.acquisition.homogeneous_utility
+
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
         """v (B, q, K) at x (B, q, d) and the way back to x for the first `gradient_rows` batches."""
         rows = x.shape[0] if gradient_rows is None else gradient_rows
@@ -58,7 +63,7 @@ class AcquisitionOracle(Sampled):
         return self.acquisition.outer(v)
 
     def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
-        """(M/K) grad f at the columns given."""
+        """(M/K) grad f at the columns given: the draw samples the outer sum as well, the paper's f_nu with nu = w."""
         return self.acquisition.outer_gradient(zeta, mean_utility)
 
     def value(self, x: Tensor, draw: Draw) -> Tensor:
@@ -80,41 +85,3 @@ class AcquisitionOracle(Sampled):
         zeta = 3 * 8 * restarts * width * m if tracked else 0
         evaluated = 2 if tracked else 1
         return pool + zeta + evaluated * restarts * width * (self.posterior.bytes_per_row() + 8 * 6 * k)
-
-
-class StochasticOuterOracle(AcquisitionOracle):
-    """Samples the columns of the outer sum as well: for very large M or q.
-
-    f is estimated on `outer_columns` of the columns given; unbiased for EI, SR and UCB (and PI), whose f is a mean
-    over columns. A logarithm of a sampled mean is not, so LogEI is refused.
-    """
-
-    def __init__(
-        self, acquisition: Acquisition, posterior: Posterior, samples: Samples, best: float, outer_columns: int
-    ) -> None:
-        """outer_columns: how many columns of the outer sum are drawn at every evaluation of it."""
-        if not acquisition.linear_outer:
-            raise ValueError(f"a sampled outer function is biased for {acquisition.name}; use EI, PI, SR or UCB.")
-        if outer_columns < 1:
-            raise ValueError(f"outer_columns must be at least 1, got {outer_columns}.")
-        super().__init__(acquisition, posterior, samples, best)
-        self.outer_columns = outer_columns
-
-    def start(self, generator: Generator) -> None:
-        """Begin a maximisation."""
-        self._generator = generator
-        super().start(generator)
-
-    def _subset(self, columns: int) -> Tensor:
-        return distinct_columns(columns, min(self.outer_columns, columns), self._generator)
-
-    def outer(self, v: Tensor) -> Tensor:
-        """f on a random subset of the columns given."""
-        return super().outer(v[..., self._subset(v.shape[-1])])
-
-    def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
-        """Gradient of that estimate: zero outside the subset."""
-        chosen = self._subset(zeta.shape[-1])
-        gradient = torch.zeros_like(zeta)
-        gradient[..., chosen] = super().outer_gradient(zeta[..., chosen], mean_utility)
-        return gradient

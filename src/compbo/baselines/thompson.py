@@ -14,9 +14,10 @@ import torch
 from compbo.baselines.asktell import AskTell, Losses
 from compbo.baselines.paths import Paths, draw_frequencies, draw_paths
 from compbo.bo.model import fit_model
-from compbo.numerics import single_threaded_blas
 from compbo.seeds import next_seed
+from compbo.surrogate.outputs import check_outputs
 from compbo.surrogate.posterior import reparameterise
+from compbo.threads import single_threaded_blas
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class ThompsonSampling(AskTell):
         noise: float | None = None,
         kernel: str = "matern52",
         priors: str = "paper",
+        outputs: str = "none",
         candidates: int = 1024,
         features: int = 512,
         starts: int = 4,
@@ -66,6 +68,7 @@ class ThompsonSampling(AskTell):
             if size < 1:
                 raise ValueError(f"ThompsonSampling: {name} must be at least 1, got {size}.")
         self.flavour, self.noise, self.kernel, self.priors = flavour, noise, kernel, priors
+        self.outputs = check_outputs(outputs)
         self.candidates, self.features, self.starts, self.steps = candidates, features, starts, steps
 
     def suggest(self, history: History, count: int) -> list[Point]:
@@ -87,7 +90,16 @@ class ThompsonSampling(AskTell):
         """The model; a failed evaluation stands at the worst value seen."""
         worst = observed.loss[torch.isfinite(observed.loss)].max()
         y = -observed.loss.clamp_max(worst)
-        return fit_model(self.space, observed.x, y, kernel=self.kernel, priors=self.priors, noise=self.noise)
+        return fit_model(
+            self.space,
+            observed.x,
+            y,
+            kernel=self.kernel,
+            priors=self.priors,
+            noise=self.noise,
+            outputs=self.outputs,
+            failed=~torch.isfinite(observed.loss),
+        )
 
     def _candidates(self, count: int, generator: Generator) -> Tensor:
         """Sobol points, rounded to valid ones; in a small space fewer, for each only once."""

@@ -19,8 +19,8 @@ from compbo.acquisition.samples import DEFAULT_K, make_samples, sobol_normals
 from compbo.bo.starts import boltzmann, raw_batches
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import Chosen, judge
-from compbo.numerics import threads_for
 from compbo.surrogate.posterior import with_pending
+from compbo.threads import threads_for
 from compbo.types import Box, Draw
 
 if TYPE_CHECKING:

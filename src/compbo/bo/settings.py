@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from compbo.acquisition.integrands import acquisition_from_dict, acquisition_to_dict, get_acquisition
+from compbo.acquisition.portfolio import Portfolio, get_portfolio, portfolio_from_dict, portfolio_to_dict
 from compbo.bo.starts import StartPolicy
 from compbo.errors import OptionError
 from compbo.inputs import real, whole_number
 from compbo.maximizers import Maximizer, make_maximizer
 from compbo.surrogate.kernels import get_kernel
+from compbo.surrogate.outputs import check_outputs
 from compbo.surrogate.priors import get_priors
 from compbo.types import Budget
 
@@ -29,7 +30,8 @@ class Settings:
     Names of an acquisition and of a maximizer become values: `Settings(maximizer="RS").maximizer` is a `Maximizer`.
 
     Args:
-        acquisition: a name (ei, pi, sr, ucb, logei) or a value such as `UCB(beta=0.5)`.
+        acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
+            from ask to ask, or "portfolio": UCB and SR in turn.
         maximizer: a name of the catalogue, or a `Maximizer`.
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
         batch_size: points that are suggested together.
@@ -37,6 +39,7 @@ class Settings:
         seed: the source of everything random.
         kernel: of the Gaussian process, "matern52" or "se".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
+        outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
         initial_design: "sobol" or "uniform".
         initial_points: before the first suggestion of a model; None: two per dimension, from 2 to 16, at least a batch.
@@ -45,7 +48,7 @@ class Settings:
         minibatch: samples K of one step.
     """
 
-    acquisition: str | Acquisition = "ucb"
+    acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio"
     maximizer: str | Maximizer = "CAdam-ME"
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
     batch_size: int = 1
@@ -53,6 +56,7 @@ class Settings:
     seed: int = 0
     kernel: str = "matern52"
     priors: str = "paper"
+    outputs: str = "auto"
     noise: float | None = None
     initial_design: Literal["sobol", "uniform"] = "sobol"
     initial_points: int | None = None
@@ -62,12 +66,13 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Check every option where it is named."""
-        object.__setattr__(self, "acquisition", get_acquisition(self.acquisition))
+        object.__setattr__(self, "acquisition", get_portfolio(self.acquisition))
         maximizer = as_maximizer(self.maximizer, self.hyperparameters)
         object.__setattr__(self, "maximizer", maximizer)
         object.__setattr__(self, "hyperparameters", dict(maximizer.hyperparameters))
         get_kernel(self.kernel)
         get_priors(self.priors, 1)
+        check_outputs(self.outputs)
         for name, least in (("batch_size", 1), ("minibatch", 1), ("initial_points", 1), ("seed", 0)):
             value = getattr(self, name)
             if name != "initial_points" or value is not None:
@@ -106,7 +111,7 @@ class Settings:
         name = as_maximizer(self.maximizer).name
         return {
             **plain,
-            "acquisition": acquisition_to_dict(get_acquisition(self.acquisition)),
+            "acquisition": portfolio_to_dict(get_portfolio(self.acquisition)),
             "maximizer": {"name": name, "hyperparameters": dict(self.hyperparameters)},
             "starts": asdict(self.starts),
             "budget": asdict(self.budget),
@@ -116,7 +121,7 @@ class Settings:
     def from_dict(cls, data: dict[str, Any]) -> Settings:
         """The inverse of `to_dict`."""
         values = {
-            "acquisition": acquisition_from_dict(data["acquisition"]),
+            "acquisition": portfolio_from_dict(data["acquisition"]),
             "maximizer": as_maximizer(**data["maximizer"]),
             "starts": StartPolicy(**data["starts"]),
             "budget": Budget(**data["budget"]),

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from compbo.acquisition.integrands import get_acquisition
+from compbo.acquisition.portfolio import Portfolio, get_portfolio
 from compbo.bo.design import design_points, design_size
 from compbo.bo.duplicates import distinct_points
 from compbo.bo.model import model_of
@@ -16,9 +16,11 @@ from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import Verdict
 from compbo.inputs import whole_number
 from compbo.seeds import stream
+from compbo.threads import threads_for
 from compbo.words import counted
 
 if TYPE_CHECKING:
+    from compbo.acquisition.integrands import Acquisition
     from compbo.bo.history import History, Point
     from compbo.bo.settings import Settings
     from compbo.space import Space
@@ -85,7 +87,7 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
     fit_seconds = time.perf_counter() - started
     problem = AcquisitionProblem(
         gp.posterior,
-        get_acquisition(settings.acquisition),
+        acquisition_of(settings, history),
         gp.best,
         incumbents=observations.incumbents(INCUMBENTS),
         pending=observations.pending if len(observations.pending) > 0 else None,
@@ -99,12 +101,20 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
         starts=settings.starts,
         minibatch=settings.minibatch,
     )
-    distinct = distinct_points(space, history, batch, problem, noisy=bool(settings.noise), generator=generator)
+    with threads_for(0.0):
+        distinct = distinct_points(space, history, batch, problem, noisy=bool(settings.noise), generator=generator)
     telemetry = replace(
         telemetry,
         observations=len(history.evaluations),
         fit_seconds=fit_seconds,
+        outputs=gp.outputs.describe(),
         replaced=distinct.replaced,
         reason=telemetry.reason + distinct.note,
     )
     return Suggestion(distinct.points, telemetry)
+
+
+def acquisition_of(settings: Settings, history: History) -> Acquisition:
+    """The acquisition function of an ask: of a portfolio, the one whose turn it is after that many batches."""
+    acquisition = get_portfolio(settings.acquisition)
+    return acquisition.at(history.size // settings.batch_size) if isinstance(acquisition, Portfolio) else acquisition

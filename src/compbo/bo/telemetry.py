@@ -38,6 +38,7 @@ class Telemetry:
     maximise_seconds: float = 0.0
     maximizer: str = ""
     acquisition: str = ""
+    outputs: str = ""  # transform of the values that the model was fitted to, with its shape
     replaced: int = 0  # points that repeated an earlier one
 
     def to_dict(self) -> dict[str, Any]:

@@ -120,7 +120,17 @@ def optimize(
     study_name: Annotated[str, typer.Option(help="Name of the run in the storage.", rich_help_panel=KEEP)] = "compbo",
     report: Annotated[Path | None, typer.Option(help="Write an HTML page.", rich_help_panel=KEEP)] = None,
     seed: Annotated[int, typer.Option(min=0, help="The only source of randomness.", rich_help_panel=METHOD)] = 0,
-    acquisition: Annotated[str, typer.Option(help="ei, pi, sr, ucb or logei.", rich_help_panel=METHOD)] = "ucb",
+    acquisition: Annotated[
+        str,
+        typer.Option(
+            help="ei, pi, sr, ucb, logei; several, as in ucb,sr, take turns; portfolio is ucb,sr.",
+            rich_help_panel=METHOD,
+        ),
+    ] = "portfolio",
+    outputs: Annotated[
+        str,
+        typer.Option(help="Transform of the values: auto, none, yeo-johnson or log.", rich_help_panel=METHOD),
+    ] = "auto",
     maximizer: Annotated[
         str, typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD)
     ] = "CAdam-ME",
@@ -153,7 +163,7 @@ def optimize(
         study_name=study_name,
         report=report,
         seed=seed,
-        settings={"acquisition": acquisition, "maximizer": maximizer, "noise": noise},
+        settings={"acquisition": acquisition, "maximizer": maximizer, "outputs": outputs, "noise": noise},
     )
     carry_out(request)
 

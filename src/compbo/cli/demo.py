@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import torch
 
 from compbo.run.api import minimize
 from compbo.seeds import numpy_stream
 from compbo.space import Float, Space
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Group
 
     from compbo.run.result import Result
@@ -63,23 +58,11 @@ class Demo:
 def run_demo(evaluations: int = EVALUATIONS, batch_size: int = BATCH, seed: int = 0, **options: Any) -> Demo:
     """Minimise the function, and compare with random search on the same number of evaluations."""
     levy = ShiftedLevy.seeded(seed)
-    with _one_thread():
-        result = minimize(levy, levy.space, evaluations=evaluations, batch_size=batch_size, seed=seed, **options)
+    result = minimize(levy, levy.space, evaluations=evaluations, batch_size=batch_size, seed=seed, **options)
     draws = numpy_stream(seed, "demo", "random search").uniform(-BOUND, BOUND, (evaluations, len(levy.optimum)))
     random = [levy(dict(zip(levy.space.names, point.tolist(), strict=True))) for point in draws]
     values = [math.inf if record.value is None else record.value for record in result.records]
     return Demo(result, _best_so_far(random), _best_so_far(values))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """One PyTorch thread: the same numbers on every number of cores, and no waiting on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def regret_table(demo: Demo) -> Group:

@@ -63,7 +63,8 @@ class Ascent:
         """`budget.steps` steps. Values are those of the step's own minibatch."""
         oracle, last = task.oracle, task.budget.steps
         oracle.start(task.generator)
-        state, memory = _begin(oracle, self.tracker, restarts)
+        tracker = self.tracker.under(oracle.homogeneous_utility)
+        state, memory = _begin(oracle, tracker, restarts)
         rule_state = self.rule.init(restarts.x)
         for t in range(1, last + 1):
             if restarts.all_failed:
@@ -73,7 +74,7 @@ class Ascent:
             move, rule_state = self.rule.move(t, restarts.x, gradient, rule_state)
             x = restarts.leave(gradient, apply(move, restarts.x, task.box))
             if t < last:
-                state = _follow(oracle, self.tracker, memory, restarts, t, x)
+                state = _follow(oracle, tracker, memory, restarts, t, x)
             else:  # no gradient is needed any more
                 inner = oracle.inner(x, oracle.draw(), gradient_rows=0)
                 restarts.arrive(x, oracle.outer(inner.v), restarts.broken(inner))

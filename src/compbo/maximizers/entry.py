@@ -107,6 +107,12 @@ class Entry:
         domain = {name: h.parameter() for name, h in self.hyperparameters.items()}
         return {name: parameter for name, parameter in domain.items() if parameter is not None}
 
+    @property
+    def paper_domain(self) -> dict[str, Parameter]:
+        """The domain in which the paper tunes it; empty for what came after the paper."""
+        domain = {name: h.paper_parameter() for name, h in self.hyperparameters.items() if not self.after_paper}
+        return {name: parameter for name, parameter in domain.items() if parameter is not None}
+
     def settled(self, **given: Any) -> dict[str, Value]:
         """Defaults with the given values; a ValueError for what is unknown, out of range or does not go together."""
         for name in given:

@@ -1,7 +1,7 @@
 """Hyperparameters: a default, the range in which they make sense, and the domain in which they are tuned.
 
-What several families of the catalogue share stands here; the rest stands with its method. Tuning domains are the
-paper's two tables with their slips corrected.
+What several families of the catalogue share stands here; the rest stands with its method. The paper's domains are its
+two tables with their slips corrected. A tuning domain is the paper's, or a wider one where the default lies outside.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
     from compbo.space import Parameter
 
-Value = float | int | bool
-Domain = tuple[float, float, Literal["linear", "log"]]
+Value = float | int | bool | str
+Domain = tuple[float, float, Literal["linear", "log", "logit"]]
 
 
 @dataclass(frozen=True)
 class Hyperparameter:
-    """One number (or switch) of a maximizer.
+    """One number (or switch, or choice) of a maximizer.
 
-    default: its type says what is allowed: True or False, whole numbers (10) or real numbers (0.1).
+    default: its type says what is allowed: True or False, whole numbers (10), real numbers (0.1) or a text.
     about: what it is, in words. low, high: the range, open where low_open or high_open says so.
-    tuned: the tuning domain (low, high, scale); True for a switch that is tuned; None: not tuned.
+    choices: the texts that are allowed. domain: where it is tuned (low, high, scale); True for a switch that is tuned;
+    None: not tuned. paper_domain: where the paper tunes it; None: in the same domain.
     """
 
     default: Value
@@ -35,11 +36,15 @@ class Hyperparameter:
     high: float = math.inf
     low_open: bool = False
     high_open: bool = False
-    tuned: Domain | Literal[True] | None = None
+    choices: tuple[str, ...] = ()
+    domain: Domain | Literal[True] | None = None
+    paper_domain: Domain | Literal[True] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a default that would be refused as a value."""
         self.check("Hyperparameter", "default", self.default)
+        if self.paper_domain is None:
+            object.__setattr__(self, "paper_domain", self.domain)
 
     @property
     def is_switch(self) -> bool:
@@ -56,6 +61,8 @@ class Hyperparameter:
         """The values it may take, in words."""
         if self.is_switch:
             return "True or False"
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
         left = "(" if self.low_open or math.isinf(self.low) else "["
         right = ")" if self.high_open or math.isinf(self.high) else "]"
         number = "a whole number in" if self.is_whole else "in"
@@ -66,7 +73,10 @@ class Hyperparameter:
         if isinstance(value, bool):
             if self.is_switch:
                 return value
-        elif not self.is_switch and isinstance(value, numbers.Real):
+        elif isinstance(value, str):
+            if value in self.choices:
+                return value
+        elif not self.is_switch and not self.choices and isinstance(value, numbers.Real):
             number = float(value)
             whole = not self.is_whole or number.is_integer()
             above = self.low < number or (self.low == number and not self.low_open)
@@ -77,41 +87,59 @@ class Hyperparameter:
 
     def parameter(self) -> Parameter | None:
         """The tuning domain as a parameter of a search space; None if it is not tuned."""
-        from compbo.space import Bool, Float
+        return _as_parameter(self.domain)
 
-        if self.tuned is None:
-            return None
-        if self.tuned is True:
-            return Bool()
-        low, high, scale = self.tuned
-        return Float(low, high, scale=scale)
+    def paper_parameter(self) -> Parameter | None:
+        """The same of the paper's domain."""
+        return _as_parameter(self.paper_domain)
 
 
-def positive(default: float, about: str, tuned: Domain | None = None) -> Hyperparameter:
+def _as_parameter(domain: Domain | Literal[True] | None) -> Parameter | None:
+    from compbo.space import Bool, Float
+
+    if domain is None:
+        return None
+    if domain is True:
+        return Bool()
+    low, high, scale = domain
+    return Float(low, high, scale=scale)
+
+
+def positive(default: float, about: str, domain: Domain | None = None) -> Hyperparameter:
     """A number above 0."""
-    return Hyperparameter(default, about, low=0.0, low_open=True, tuned=tuned)
+    return Hyperparameter(default, about, low=0.0, low_open=True, domain=domain)
 
 
-def nonnegative(default: float, about: str, tuned: Domain | None = None) -> Hyperparameter:
+def nonnegative(default: float, about: str, domain: Domain | None = None) -> Hyperparameter:
     """A number from 0 on."""
-    return Hyperparameter(default, about, low=0.0, tuned=tuned)
+    return Hyperparameter(default, about, low=0.0, domain=domain)
 
 
 def share(
     default: float,
     about: str,
-    tuned: Domain | None = None,
+    domain: Domain | None = None,
     *,
     low_open: bool = False,
     high_open: bool = False,
 ) -> Hyperparameter:
     """A number from 0 to 1."""
-    return Hyperparameter(default, about, 0.0, 1.0, low_open, high_open, tuned)
+    return Hyperparameter(default, about, 0.0, 1.0, low_open, high_open, domain=domain)
 
 
 def switch(default: bool, about: str) -> Hyperparameter:
     """True or False; both are tried when it is tuned."""
-    return Hyperparameter(default, about, tuned=True)
+    return Hyperparameter(default, about, domain=True)
+
+
+def choice(default: str, about: str, choices: tuple[str, ...]) -> Hyperparameter:
+    """One of a few texts; never tuned."""
+    return Hyperparameter(default, about, choices=choices)
+
+
+def tuned_in(hyperparameter: Hyperparameter, domain: Domain) -> Hyperparameter:
+    """The same with another tuning domain; the paper's is kept as such."""
+    return replace(hyperparameter, domain=domain)
 
 
 def with_defaults(table: Mapping[str, Hyperparameter], **defaults: Value) -> dict[str, Hyperparameter]:

@@ -1,23 +1,23 @@
 """Evolution on a fixed sample: CMA-ES by pycma, differential evolution by SciPy.
 
-An individual is a whole batch, a vector of q d numbers; a generation is one step, the start points are the first
-population (DE) or give its mean (CMA-ES). With the samples of the compositional form these are CMA-ES-Comp and
-DE-Comp: the nested oracle f(g(x)) on a minibatch that stays for the whole run, so that ranks compare.
+An individual is a whole batch, a vector of q d numbers; a generation is one step, and all T of them are made: a
+generation of equal values, as on a plateau, ends nothing. With the samples of the compositional form these are
+CMA-ES-Comp and DE-Comp: the nested oracle f(g(x)) on a minibatch that stays for the whole run, so that ranks compare.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import torch
 
 from compbo.maximizers.archive import Archive
 from compbo.maximizers.climb import Traits
-from compbo.numerics import single_threaded_blas
 from compbo.seeds import next_seed
+from compbo.threads import single_threaded_blas
 from compbo.types import Status
 
 if TYPE_CHECKING:
@@ -30,23 +30,28 @@ if TYPE_CHECKING:
     from compbo.maximizers.restarts import RestartBatch
     from compbo.types import Box
 
+FirstPopulation = Literal["around-best", "starts"]
+FIRST_POPULATIONS: tuple[FirstPopulation, ...] = get_args(FirstPopulation)
 SEPARABLE_ABOVE = 200  # dimensions q d from which CMA-ES adapts the diagonal of its covariance only
 SMALLEST_POPULATION = 5  # SciPy's minimum; smaller sets of start points are filled up with uniform batches
 
 
 @dataclass(frozen=True)
 class CMAES:
-    """CMA-ES (Hansen, 2016) from the best start point, with a population of B and T generations.
+    """CMA-ES (Hansen, 2016) with a population of B and T generations.
 
-    sigma: the initial step as a part of the box. Above 200 dimensions the covariance is diagonal (sep-CMA-ES, Ros and
-    Hansen, 2008): in 64 generations a full matrix of (q d)^2 numbers has learned nothing, and costs (q d)^3.
+    sigma: the initial step as a part of the box. first_population: "around-best" draws it around the best start point,
+    "starts" takes the start points themselves, as the paper does. Above 200 dimensions the covariance is diagonal
+    (sep-CMA-ES, Ros and Hansen, 2008): in 64 generations a full matrix of (q d)^2 numbers has learned nothing, and
+    costs (q d)^3.
     """
 
     sigma: float = 0.03
+    first_population: FirstPopulation = "around-best"
     traits: ClassVar[Traits] = Traits(order=0, rule="CMA-ES")
 
     def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status:
-        """Generations until the budget is spent or pycma stops."""
+        """Generations until the budget is spent."""
         numbers = np.random.default_rng(next_seed(task.generator))
         with single_threaded_blas(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="elements of z2")  # a long evolution path in many dimensions
@@ -57,7 +62,7 @@ class CMAES:
         if bool(restarts.failed.all()):
             return Status.FAILED
         cube = _Cube(task.box, restarts.x.shape[1])
-        strategy = _strategy(cube.vectors(restarts.best[:1])[0], self.sigma, len(restarts.x), steps, numbers)
+        strategy = self._begin(cube.vectors(restarts.x), cube.vectors(restarts.best[:1]), numbers)
         for _ in range(steps):
             restarts.clock.check()
             asked = strategy.ask()
@@ -67,12 +72,18 @@ class CMAES:
                 return Status.FAILED
             strategy.tell(asked, _costs(value).tolist())
             archive.advance(points, value)
-            if set(strategy.stop()) - {"maxiter"}:
-                return Status.CONVERGED
         return Status.DONE
 
+    def _begin(self, starts: NDArray[np.float64], best: NDArray[np.float64], numbers: np.random.Generator) -> Any:
+        """pycma before its first generation; start points that are the population begin around their mean."""
+        if self.first_population == "around-best":
+            return _strategy(best[0], self.sigma, len(starts), numbers)
+        strategy = _strategy(starts.mean(0), self.sigma, len(starts), numbers)
+        _inject(strategy, starts)
+        return strategy
 
-def _strategy(mean: NDArray[np.float64], sigma: float, size: int, steps: int, numbers: np.random.Generator) -> Any:
+
+def _strategy(mean: NDArray[np.float64], sigma: float, size: int, numbers: np.random.Generator) -> Any:
     """pycma's strategy in the unit cube, quiet, with its numbers from our generator."""
     import cma
 
@@ -81,13 +92,19 @@ def _strategy(mean: NDArray[np.float64], sigma: float, size: int, steps: int, nu
         "bounds": [0.0, 1.0],
         "CMA_diagonal": len(mean) > SEPARABLE_ABOVE,
         "AdaptSigma": cma.sigma_adaptation.CMAAdaptSigmaCSA,  # the paper's; TPA would use NumPy's global generator
-        "maxiter": steps,
         "randn": lambda *sizes: numbers.standard_normal(sizes),
         "seed": np.nan,  # do not seed NumPy's global generator
         "verbose": -10,  # silent, and no signal file is looked for
         "verb_log": 0,
     }
     return cma.CMAEvolutionStrategy(mean, sigma, options)
+
+
+def _inject(strategy: Any, vectors: NDArray[np.float64]) -> None:
+    """Make these vectors the next generation; pycma takes them without its bends at the bounds."""
+    strategy.inject(
+        [strategy.gp.geno(vector, from_bounds=strategy.boundary_handler.inverse) for vector in vectors], force=True
+    )
 
 
 def _costs(value: Tensor) -> Tensor:
@@ -108,7 +125,7 @@ class DifferentialEvolution:
     traits: ClassVar[Traits] = Traits(order=0, rule="DE")
 
     def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status:
-        """Generations until the budget is spent or SciPy stops."""
+        """Generations until the budget is spent."""
         numbers, steps = np.random.default_rng(next_seed(task.generator)), task.budget.steps
         with single_threaded_blas():
             archive, start = Archive(task, restarts), restarts.x
@@ -124,7 +141,7 @@ class DifferentialEvolution:
                 archive.advance(points, torch.where(energies.isinf(), torch.nan, -energies))
 
             _evolve(cost, after_generation, cube.vectors(start), self.F, self.p_mutation, steps, numbers)
-        return Status.DONE if restarts.info.steps == steps else Status.CONVERGED
+        return Status.DONE
 
 
 def _evolve(
@@ -153,6 +170,7 @@ def _evolve(
         vectorized=True,
         polish=False,
         tol=0.0,
+        atol=-1.0,  # never reached, so that equal values do not end it
         callback=after_generation,
         rng=numbers,
     )

@@ -53,21 +53,22 @@ def tiles(report: Report) -> str:
     found = f"evaluation {best['number']}" if best is not None else "no successful evaluation yet"
     pending = f", {report['pending']} pending" if report["pending"] else ""
     made = [
-        _tile("Best value", number(best["value"]) if best is not None else "–", found, " first"),
-        _tile("Evaluations", str(len(report["evaluations"])), f"{failed} failed{pending}"),
-        _tile(
+        tile("Best value", number(best["value"]) if best is not None else "–", found, " first"),
+        tile("Evaluations", str(len(report["evaluations"])), f"{failed} failed{pending}"),
+        tile(
             "Direction",
             report["direction"],
             "higher is better" if report["direction"] == "maximize" else "lower is better",
         ),
-        _tile("Parameters", str(len(report["axes"])), _kinds(report)),
+        tile("Parameters", str(len(report["axes"])), _kinds(report)),
     ]
     if asks:
-        made.append(_tile("Last ask", asks[-1].verdict, f"{counted(len(asks), 'ask')}, {number(spent, 3)} s in all"))
+        made.append(tile("Last ask", asks[-1].verdict, f"{counted(len(asks), 'ask')}, {number(spent, 3)} s in all"))
     return "".join(made)
 
 
-def _tile(name: str, figure: str, more: str, kind: str = "") -> str:
+def tile(name: str, figure: str, more: str, kind: str = "") -> str:
+    """A figure of the summary, with its name above and more words below."""
     parts = (("name", name), ("figure", figure), ("more", more))
     inside = "".join(f'<div class="{part}">{safe(words)}</div>' for part, words in parts)
     return f'<div class="tile{kind}">{inside}</div>'

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-import math
-import re
 from datetime import UTC, datetime
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compbo.files import write_atomically
 from compbo.inputs import check_target
 from compbo.report import figures, figures_asks, figures_model
 from compbo.report import fragments as piece
 from compbo.report.data import Report, collect
+from compbo.report.document import filled, resource, script_slots, write_document
 from compbo.report.tables import asks_table, evaluations_table
 from compbo.report.theme import PALETTES, TEMPLATE
 from compbo.versions import VERSION
@@ -24,10 +17,9 @@ from compbo.words import counted
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from compbo.bo.optimizer import Optimizer
-
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
 def write_report(optimizer: Optimizer, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
@@ -35,21 +27,16 @@ def write_report(optimizer: Optimizer, path: str | os.PathLike[str], *, title: s
 
     The file holds everything it shows and opens without a network.
     """
-    target = Path(path)
-    check_target(target)
-    page = render_report(optimizer, title=title)
-    write_atomically(target, page.encode("utf-8", "xmlcharrefreplace"))
-    return target
+    check_target(path)
+    return write_document(path, render_report(optimizer, title=title))
 
 
 def render_report(optimizer: Optimizer, *, title: str | None = None) -> str:
     """The report of a finished or running job as the text of one HTML page."""
-    from plotly.offline import get_plotlyjs
-
     report = collect(optimizer, title)
     board = _Board()
     slots = _evaluation_slots(report, board) | _model_slots(report, board) | _ask_slots(report, board)
-    script, plotly = _resource("report.js"), _newlines(get_plotlyjs())
+    script = resource("compbo.report", "shared.js") + resource("compbo.report", "report.js")
     data = {
         "charts": board.charts,
         "pairs": _pairs(report),
@@ -57,36 +44,8 @@ def render_report(optimizer: Optimizer, *, title: str | None = None) -> str:
         "palettes": PALETTES,
         "template": TEMPLATE,
     }
-    slots |= _words(report)
-    slots |= {
-        "policy": _policy(script, plotly),
-        "style": _resource("style.css"),
-        "script": script,
-        "plotly": plotly,
-        "data": embedded(data),
-    }
-    return _SLOT.sub(lambda match: slots[match[1]], _resource("template.html"))
-
-
-def embedded(data: Any) -> str:
-    """JSON that can stand inside a script element: pure ASCII, no markup, null for what is not finite."""
-    text = json.dumps(_finite(data), separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _finite(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {key: _finite(value) for key, value in node.items()}
-    if isinstance(node, list | tuple):
-        return [_finite(value) for value in node]
-    return None if isinstance(node, float) and not math.isfinite(node) else node
-
-
-def _policy(*scripts: str) -> str:
-    """Only these scripts may run, and nothing may be fetched: no slip in escaping could do harm."""
-    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
-    allowed = " ".join(f"'sha256-{code}'" for code in hashes)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
+    slots |= _words(report) | script_slots(script, data) | {"style": resource("compbo.report", "style.css")}
+    return filled(resource("compbo.report", "template.html"), slots)
 
 
 class _Board:
@@ -222,17 +181,9 @@ def _model_lead(report: Report) -> str:
     words += (
         f", chosen from {known}: the best ones and an even share of the others" if model["observations"] < known else ""
     )
+    words += "" if model["outputs"] == "none" else f", after the transform {model['outputs']}"
     words += f"; noise {model['noise']:.3g} (standard deviation)."
     failed = any(row["value"] is None for row in report["evaluations"])
     return words + (
         " Failed evaluations stand at the worst value seen, so that the model avoids them." if failed else ""
     )
-
-
-def _resource(name: str) -> str:
-    return _newlines(resources.files("compbo.report").joinpath(name).read_text(encoding="utf-8"))
-
-
-def _newlines(text: str) -> str:
-    """Line ends as a browser reads them, or the hashes in the policy would not fit."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -66,6 +66,8 @@ def written(value: Any) -> str:
     if is_dataclass(value) and not isinstance(value, type):
         given = ", ".join(f"{f.name}={written(getattr(value, f.name))}" for f in fields(value) if f.init)
         return f"compbo.{type(value).__name__}({given})"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(written(item) for item in value) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {written(item)}" for key, item in value.items()) + "}"
     return repr(value)

@@ -77,6 +77,7 @@ class ModelSummary(TypedDict):
     observations: int  # that the model was fitted to
     kernel: str
     noise: float  # standard deviation in the units of the objective
+    outputs: str  # transform of the values
 
 
 def summarise_model(space: Space, settings: Settings, history: History) -> tuple[ModelSummary | None, str]:
@@ -105,7 +106,8 @@ def summarise_model(space: Space, settings: Settings, history: History) -> tuple
         nearest=_nearest(space, history.evaluations, base, inverse),
         observations=len(fitted.evaluations),
         kernel=model.kernel.name,
-        noise=model.scale * model.hyperparameters.noise**0.5,
+        noise=model.noise_deviation,
+        outputs=model.outputs.describe(),
     ), ""
 
 

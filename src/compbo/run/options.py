@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from compbo.acquisition.integrands import Acquisition
+    from compbo.acquisition.portfolio import Portfolio
     from compbo.bo.starts import StartPolicy
     from compbo.maximizers import Maximizer
     from compbo.types import Budget
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 class SuggestionOptions(TypedDict, total=False):
     """The fields of `Settings` that `minimize` and `maximize` pass on as they are; a test keeps the two equal."""
 
-    acquisition: str | Acquisition
+    acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition]
     maximizer: str | Maximizer
     hyperparameters: Mapping[str, Any]
     kernel: str
     priors: str
+    outputs: str
     noise: float | None
     initial_design: Literal["sobol", "uniform"]
     initial_points: int | None

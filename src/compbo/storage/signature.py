@@ -6,10 +6,9 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import torch
-
 from compbo.errors import OptionError
 from compbo.storage.connect import quiet_optuna
+from compbo.threads import allowed_threads
 from compbo.versions import VERSION as COMPBO_VERSION
 
 if TYPE_CHECKING:
@@ -80,15 +79,15 @@ def sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings:
     check(storage, study_id, name, space, settings)
     attributes = storage.get_study_system_attrs(study_id)
     if VERSION in attributes:
-        if attributes.get(THREADS) != torch.get_num_threads():
+        if attributes.get(THREADS) != allowed_threads():
             log.warning(
-                "This run was begun with %s PyTorch threads and goes on with %d: suggestions may differ in their last "
-                "bits from those of an uninterrupted run (OMP_NUM_THREADS sets the number).",
-                *(attributes.get(THREADS), torch.get_num_threads()),
+                "This run was begun with %s threads and goes on with %d: suggestions may differ in their last "
+                "bits from those of an uninterrupted run (COMPBO_THREADS sets the number).",
+                *(attributes.get(THREADS), allowed_threads()),
             )
         return
     packed: dict[str, Any] = {**pack(SPACE, space.to_dict()), **pack(SETTINGS, settings.to_dict())}
-    packed |= {THREADS: torch.get_num_threads(), VERSION: COMPBO_VERSION}
+    packed |= {THREADS: allowed_threads(), VERSION: COMPBO_VERSION}
     for key, value in packed.items():  # the version last: it says that the rest is there
         storage.set_study_system_attr(study_id, key, value)
 

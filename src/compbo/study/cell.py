@@ -143,19 +143,22 @@ class SurrogateSpec:
     Args:
         kernel: its name, "matern52" or "se".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
+        outputs: transform of the values before the fit; the paper has none.
         noise: "fixed" for tasks without noise, or "learned".
 
     >>> SurrogateSpec(noise="learned").arguments()
-    {'kernel': 'matern52', 'priors': 'paper', 'noise': None}
+    {'kernel': 'matern52', 'priors': 'paper', 'outputs': 'none', 'noise': None}
     """
 
     kernel: str = "matern52"
     priors: str = "paper"
+    outputs: str = "none"
     noise: Literal["fixed", "learned"] = "fixed"
 
     def arguments(self) -> dict[str, Any]:
         """The same as keyword arguments of `compbo.Optimizer` and of the baselines."""
-        return {"kernel": self.kernel, "priors": self.priors, "noise": 0.0 if self.noise == "fixed" else None}
+        noise = 0.0 if self.noise == "fixed" else None
+        return {"kernel": self.kernel, "priors": self.priors, "outputs": self.outputs, "noise": noise}
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,18 @@ triangle T is enough: q = the row and column sums of T, and a_k^T Q a_k = 2 a_k^
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 
-from compbo.numerics import cholesky, inverse_of_factor, lapack_threads_for, lower_inverse, standardise
+from compbo.numerics import cholesky, inverse_of_factor, lower_inverse, standardise
 from compbo.surrogate.kernels import Kernel, get_kernel, input_scale, left_factor, right_factor
+from compbo.surrogate.outputs import Identity, OutputTransform
 from compbo.surrogate.posterior import GPPosterior
 from compbo.surrogate.priors import PriorSet, get_priors
+from compbo.threads import lapack_threads_for
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ NOISELESS = 2e-4  # variance in standardised units for tasks without noise
 LENGTHSCALE_BOUNDS = (5e-3, 1e3)
 OUTPUTSCALE_BOUNDS = (1e-3, 1e3)
 NOISE_BOUNDS = (1e-6, 10.0)
+NODES = 32  # of the Gauss-Hermite rule by which a prediction returns from transformed outputs
 NO_FACTOR = 1e10  # J where C has no factor
 
 COLD_STARTS = (0.1, 0.3, 1.0)  # lengthscales in units of the prior's middle; the best value is where the fit begins
@@ -57,7 +60,8 @@ class Hyperparameters(NamedTuple):
 class GP:
     """A fitted Gaussian process on unit-cube inputs and standardised outputs.
 
-    Everything it says is in standardised units: y = mean + scale * standardised.
+    Everything but `predict` and `noise_deviation` is in standardised units: t(y) = mean + scale * standardised, with
+    the output transform t.
     """
 
     train_x: Tensor  # (n, d)
@@ -69,6 +73,7 @@ class GP:
     loss: float  # J at the optimum
     evaluations: int  # of J
     posterior: GPPosterior
+    outputs: OutputTransform = field(default_factory=Identity)  # t
 
     @property
     def best(self) -> float:
@@ -76,9 +81,34 @@ class GP:
         return float(self.train_y.max())
 
     def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Marginal mean and standard deviation (m,) of the latent function at x (m, d), in the units of y."""
+        """Marginal mean and standard deviation (m,) of the latent function at x (m, d), in the units of y.
+
+        Where outputs were transformed, those of t^-1 of a normal variable, which is cut off as far beyond the
+        observed values as they reach among themselves: the tails of some transforms have no mean.
+        """
         batch = self.posterior(x.unsqueeze(1), gradient_rows=0)
-        return self.mean + self.scale * batch.mean[:, 0], self.scale * batch.factor[:, 0, 0]
+        mean, deviation = self.mean + self.scale * batch.mean[:, 0], self.scale * batch.factor[:, 0, 0]
+        if isinstance(self.outputs, Identity):
+            return mean, deviation
+        nodes, weights = (torch.as_tensor(part) for part in np.polynomial.hermite_e.hermegauss(NODES))
+        weights = weights / weights.sum()
+        values = self._untransformed(mean.unsqueeze(-1) + deviation.unsqueeze(-1) * nodes)
+        size = max(float(values.abs().max()), math.ulp(0.0))  # squares of 1e300 are not finite
+        centre = (values / size) @ weights
+        return size * centre, size * ((values / size - centre.unsqueeze(-1)).square() @ weights).sqrt()
+
+    @property
+    def noise_deviation(self) -> float:
+        """Standard deviation of the noise in the units of y; of transformed outputs, at the median observation."""
+        middle = self._untransformed(self.mean + self.scale * self.train_y.median())
+        return self.scale * math.sqrt(self.hyperparameters.noise) / float(self.outputs.slope(middle))
+
+    def _untransformed(self, t: Tensor) -> Tensor:
+        """t^-1, cut off at one range of the observed values below and above them."""
+        observed = self.outputs.inverse(self.mean + self.scale * self.train_y)
+        lowest, highest = observed.min(), observed.max()
+        cut = torch.stack([2.0 * lowest - highest, 2.0 * highest - lowest]).nan_to_num()  # finite at 1e308 too
+        return self.outputs.inverse(t).clamp(*cut)
 
 
 def fit_gp(
@@ -90,16 +120,19 @@ def fit_gp(
     noise: float | None = None,
     warm_start: Hyperparameters | None = None,
     rounder: Callable[[Tensor], Tensor] | None = None,
+    transform: OutputTransform | None = None,
     max_iterations: int = MAX_ITERATIONS,
 ) -> GP:
     """Fit to x (n, d) in the unit cube and y (n,), both finite.
 
     noise: a fixed variance in standardised units (`NOISELESS` for noiseless tasks), or None to learn it.
     warm_start: hyperparameters of a fit to almost the same data, to begin from.
+    transform: of the outputs, before they are standardised; None for none.
     """
+    transform = Identity() if transform is None else transform
     x, y = _check_data(x, y, noise)
     rounded = x if rounder is None else rounder(x)
-    outputs = standardise(y)
+    outputs = standardise(transform.forward(y))
     n, d = rounded.shape
     loss = NegativeLogPosterior(rounded, outputs.values, get_kernel(kernel), get_priors(priors, d), noise)
     with lapack_threads_for(n**3):
@@ -125,6 +158,7 @@ def fit_gp(
         least,
         loss.evaluations,
         posterior,
+        transform,
     )
 
 

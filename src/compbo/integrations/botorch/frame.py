@@ -99,6 +99,7 @@ class FramedOracle:
         self._inner, self._frame = oracle.inner, frame
         self._region = frame.box if projected and isinstance(frame.box, Region) else None
         self.pool_size, self.linear_outer = oracle.pool_size, oracle.linear_outer
+        self.homogeneous_utility = oracle.homogeneous_utility
         self.start, self.draw = oracle.start, oracle.draw
         self.expectation_draw, self.fixed_draw = oracle.expectation_draw, oracle.fixed_draw
         self.utility, self.outer, self.outer_gradient = oracle.utility, oracle.outer, oracle.outer_gradient

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 LARGEST_EXPONENT = 600.0  # of w: what grows beyond exp(600) times its start has long won
 TINY = 1e-290  # below it w counts as 0
+HOMOGENEOUS = 1e-6  # how far h(2 v) may be from 2 h(v), as a part of the largest utility
 
 
 class UtilityOracle(Sampled):
@@ -56,6 +57,8 @@ class UtilityOracle(Sampled):
         if not self.linear_outer:
             largest = self._arrange(start).amax((1, 2)).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
             self._shift = largest[:, None, None]  # s
+        with torch.no_grad():
+            self.homogeneous_utility = self._is_homogeneous(self._scaled(self._arrange(start)))
 
     # -- g --------------------------------------------------------------------------------------------------------
 
@@ -68,6 +71,9 @@ class UtilityOracle(Sampled):
         """v or, where a tracker averages it and it is a logarithm, w = exp(v - s)."""
         shape = (self._shape.numel(), self._sampler.sample_shape[0])
         v = row_by_row_where_it_fails(lambda rows: self._arrange(self._samples_of_v(self._twin, rows)), x, shape)
+        return self._scaled(v)
+
+    def _scaled(self, v: Tensor) -> Tensor:
         if self.linear_outer:
             return v
         # A step evaluates the restarts and, after them, their query points.
@@ -107,6 +113,11 @@ class UtilityOracle(Sampled):
         """h: the utility of every column, averaged over the members of an ensemble."""
         reduced = self._q_reduction(self._restore(v)) if self.linear_outer else self._reduced_utility(v)
         return reduced.reshape(v.shape[-1], len(v), -1).mean(-1).mT
+
+    def _is_homogeneous(self, v: Tensor) -> bool:
+        """Whether h(2 v) = 2 h(v) at the columns given: what no reduction says of itself can be tried out."""
+        h, twice = (self.utility(scale * v).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0) for scale in (1.0, 2.0))
+        return bool((twice - 2.0 * h).abs().max() <= HOMOGENEOUS * h.abs().max())
 
     def _reduced_utility(self, w: Tensor) -> Tensor:
         """exp(Q(log w)): the utility in units of exp(s)."""
@@ -154,7 +165,7 @@ class PlainOracle:
     """
 
     pool_size = 1
-    linear_outer = True
+    linear_outer = homogeneous_utility = True
 
     def __init__(self, acqf: Any) -> None:
         self._acqf = acqf

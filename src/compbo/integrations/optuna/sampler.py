@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
     from compbo.acquisition.integrands import Acquisition
+    from compbo.acquisition.portfolio import Portfolio
     from compbo.bo.history import History
     from compbo.bo.suggest import Suggestion
     from compbo.integrations.optuna.trials import StudyView
@@ -56,7 +57,7 @@ class CompBOSampler(BaseSampler):
     def __init__(
         self,
         *,
-        acquisition: str | Acquisition = "ucb",
+        acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
         maximizer: str | Maximizer = "CAdam-ME",
         batch_size: int = 1,
         seed: int | None = None,
@@ -68,6 +69,7 @@ class CompBOSampler(BaseSampler):
         noise: float | None = None,
         kernel: str = "matern52",
         priors: str = "paper",
+        outputs: str = "auto",
         raw_batches: int = 1024,
         restarts: int = 32,
         steps: int = 64,
@@ -89,6 +91,7 @@ class CompBOSampler(BaseSampler):
             noise=noise,
             kernel=kernel,
             priors=priors,
+            outputs=outputs,
             starts=StartPolicy(raw_batches, restarts),
             budget=Budget(steps),
             minibatch=minibatch,

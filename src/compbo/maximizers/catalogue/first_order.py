@@ -1,7 +1,7 @@
 """The eight first-order rules of the paper, on fresh samples (-ERM) and on minibatches of a fixed pool (-FSM).
 
 Every rule is a block: its hyperparameters with their tuning domains (the paper's table of non-compositional
-optimisers, whose symbols stand in the descriptions), what they build, and its two rows.
+optimisers, whose symbols stand in the descriptions; two of them are wider here), what they build, and its two rows.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from compbo.maximizers.hyperparameters import (
     nonnegative,
     share,
     switch,
+    tuned_in,
     with_defaults,
 )
 from compbo.maximizers.rules.adadelta import adadelta
@@ -58,8 +59,8 @@ def _rows(
 
 SGA = {
     "lr": LR,
-    # from 1e-6 instead of 0: nesterov needs some
-    "momentum": share(0.0, "rho, weight of the past moves", (1e-6, 1.0, "linear")),
+    # tuned from 1e-6 instead of 0: nesterov needs some
+    "momentum": tuned_in(share(0.0, "rho, weight of the past moves", (0.0, 1.0, "linear")), (1e-6, 1.0, "linear")),
     "dampening": share(0.0, "Delta, part of the gradient kept out of the momentum, if any", (0.0, 1.0, "linear")),
     "nesterov": switch(False, "look ahead along the momentum, which it needs"),
     "weight_decay": WEIGHT_DECAY,
@@ -96,7 +97,10 @@ def build_adagrad(*, lr: float, lr_decay: float, delta: float, weight_decay: flo
 
 RMSPROP = {
     "lr": LR,
-    "alpha": share(0.99, "weight of the past squares", (1e-6, 0.3, "log"), high_open=True),
+    # the paper's values let the squares of the past fade within a step; logit reaches those that keep them
+    "alpha": tuned_in(
+        share(0.99, "weight of the past squares", (1e-6, 0.3, "log"), high_open=True), (1e-6, 0.999, "logit")
+    ),
     "momentum": share(0.0, "rho, weight of the past moves", (0.0, 1.0, "linear")),
     "centering": switch(False, "divide by the deviation instead of the root mean square"),
     "weight_decay": WEIGHT_DECAY,
@@ -143,7 +147,7 @@ def build_adam(
 # Adadelta ---------------------------------------------------------------------------------------------------------
 
 ADADELTA = {
-    "lr": LR,
+    "lr": tuned_in(LR, (1e-5, 30.0, "log")),  # its steps begin at lr sqrt(eps)
     "rho": share(0.9, "weight of the past squares", (0.0, 0.999, "linear"), high_open=True),  # printed log-uniform
     "weight_decay": WEIGHT_DECAY,
     "lr_drop": LR_DROP,
@@ -159,9 +163,11 @@ def build_adadelta(*, lr: float, rho: float, weight_decay: float, lr_drop: float
 # Rprop ------------------------------------------------------------------------------------------------------------
 
 RPROP = {
-    "lr": Hyperparameter(0.1, "first step, cut to the largest", LR.low, LR.high, LR.low_open, tuned=LR.tuned),
+    "lr": Hyperparameter(0.1, "first step, cut to the largest", LR.low, LR.high, LR.low_open, domain=LR.domain),
     "eta_minus": share(0.5, "eta_1, factor of a step whose gradient turned", (0.0, 1.0, "linear")),
-    "eta_plus": Hyperparameter(1.2, "eta_2, factor of a step whose gradient held", low=1.0, tuned=(1.0, 3.0, "linear")),
+    "eta_plus": Hyperparameter(
+        1.2, "eta_2, factor of a step whose gradient held", low=1.0, domain=(1.0, 3.0, "linear")
+    ),
     "largest": share(0.25, "largest step", low_open=True),
     "lr_drop": LR_DROP,
 }
@@ -175,11 +181,11 @@ def build_rprop(*, lr: float, eta_minus: float, eta_plus: float, largest: float,
 # AdamOS -----------------------------------------------------------------------------------------------------------
 
 ADAMOS = {
-    "lr": Hyperparameter(0.03, "learning rate", 0.0, 1.0, low_open=True, tuned=(1e-5, 1.0, "log")),
+    "lr": Hyperparameter(0.03, "learning rate", 0.0, 1.0, low_open=True, domain=(1e-5, 1.0, "log")),
     "mu": share(0.9, "base of gamma1_t", (0.1, 0.999, "log"), high_open=True),
     "C_gamma": share(1.0, "factor of gamma1_t", (0.5, 1.0, "linear")),
     "alpha_d": nonnegative(0.2, "exponent of the step: lr t^-alpha_d", (0.02, 0.5, "linear")),
-    "mu_d": Hyperparameter(1.0, "speed of gamma1_t = C_gamma mu^(mu_d t)", low=1e-3, tuned=(0.8, 1.2, "linear")),
+    "mu_d": Hyperparameter(1.0, "speed of gamma1_t = C_gamma mu^(mu_d t)", low=1e-3, domain=(0.8, 1.2, "linear")),
     "gamma2_d": nonnegative(0.4, "exponent of gamma2_t", (0.2, 0.8, "linear")),
     "eps": EPS,
 }

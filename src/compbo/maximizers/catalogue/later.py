@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from compbo.maximizers.ascend import Ascent
-from compbo.maximizers.catalogue.compositional import SCGA
+from compbo.maximizers.catalogue.compositional import SCGA, ZETA_UPDATE
 from compbo.maximizers.catalogue.first_order import ADAM, ADAMOS, build_adam, build_adamos
 from compbo.maximizers.entry import Entry
 from compbo.maximizers.hyperparameters import TRACKING, with_defaults
 from compbo.maximizers.rules.sga import sga
 from compbo.maximizers.schedules import constant, power
-from compbo.maximizers.trackers import corrected, multiblock, selective
+from compbo.maximizers.trackers import ZetaUpdate, corrected, multiblock, selective
 
 CHEN = "Chen, Sun and Yin, IEEE Transactions on Signal Processing 69, 2021"
 WANG = "Wang and Yang, ICML 2022"
@@ -21,21 +21,25 @@ JIANG = "Jiang, Li, Wang, Zhang and Yang, NeurIPS 2022"
 # SCSC -------------------------------------------------------------------------------------------------------------
 
 SCSC = {
-    "lr": replace(SCGA["lr"], tuned=(1e-3, 10.0, "log")),
+    "lr": replace(SCGA["lr"], domain=(1e-3, 10.0, "log")),
     "lr_d": replace(SCGA["lr_d"], default=0.5),
     "beta": replace(TRACKING, default=0.9),
+    "zeta_update": ZETA_UPDATE,
 }
-SCSC_ADAM = {name: ADAM[name] for name in ("lr", "beta1", "beta2", "lr_drop", "eps")} | {"beta": SCSC["beta"]}
+SCSC_ADAM = {
+    **{name: ADAM[name] for name in ("lr", "beta1", "beta2", "lr_drop", "eps")},
+    **{name: SCSC[name] for name in ("beta", "zeta_update")},
+}
 
 
-def build_scsc(*, lr: float, lr_d: float, beta: float) -> Ascent:
+def build_scsc(*, lr: float, lr_d: float, beta: float, zeta_update: ZetaUpdate) -> Ascent:
     """SCSC: plain steps lr t^-lr_d, zeta corrected by the change of g on the same sample."""
-    return Ascent(sga(power(lr, lr_d)), corrected(constant(beta)))
+    return Ascent(sga(power(lr, lr_d)), corrected(constant(beta), zeta_update))
 
 
-def build_scsc_adam(*, beta: float, **adam: Any) -> Ascent:
+def build_scsc_adam(*, beta: float, zeta_update: ZetaUpdate, **adam: Any) -> Ascent:
     """SCSC under the Adam rule."""
-    return build_adam(**adam, tracker=corrected(constant(beta)))
+    return build_adam(**adam, tracker=corrected(constant(beta), zeta_update))
 
 
 # SOX and MSVR -----------------------------------------------------------------------------------------------------

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from compbo.maximizers.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
-    from compbo.maximizers.hyperparameters import Value
+    from compbo.maximizers.hyperparameters import Domain, Value
 
 BEGIN = "<!-- catalogue:begin -->"
 END = "<!-- catalogue:end -->"
-OUTSIDE_BEGIN = "<!-- outside:begin -->"
-OUTSIDE_END = "<!-- outside:end -->"
+DOMAINS_BEGIN = "<!-- domains:begin -->"
+DOMAINS_END = "<!-- domains:end -->"
 COLUMNS = ("name", "order", "category", "rule", "tracker", "form", "samples", "defaults")
 
 
@@ -34,7 +34,7 @@ def catalogue_rows() -> list[dict[str, str]]:
 
 
 def _short(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:.4g}"
+    return str(value).lower() if isinstance(value, (bool, str)) else f"{value:.4g}"
 
 
 def catalogue_markdown() -> str:
@@ -44,18 +44,23 @@ def catalogue_markdown() -> str:
     return "\n".join(lines)
 
 
-def outside_markdown() -> str:
-    """The defaults that lie outside of their tuning domain, in Markdown; 0, which means "off", is left out."""
-    found: dict[tuple[str, str, str], list[str]] = {}
+def domains_markdown() -> str:
+    """Where the hyperparameters are tuned, here and in the paper, in Markdown; equal rows are written once."""
+    found: dict[tuple[str, ...], list[str]] = {}
     for entry in CATALOGUE.values():
-        for name, hyperparameter in entry.hyperparameters.items():
-            default, tuned = hyperparameter.default, hyperparameter.tuned
-            if isinstance(tuned, tuple) and default and not tuned[0] <= default <= tuned[1]:
-                domain = f"{tuned[0]:g} to {tuned[1]:g}, {tuned[2]}"
-                found.setdefault((name, _short(default), domain), []).append(entry.name)
-    lines = ["| maximizers | hyperparameter | default | tuned in |", "|---|---|---|---|"]
+        for name, h in entry.hyperparameters.items():
+            if h.domain is not None:
+                paper = "" if entry.after_paper else _words(h.paper_domain)
+                found.setdefault((name, _short(h.default), _words(h.domain), paper), []).append(entry.name)
+    lines = ["| maximizers | hyperparameter | default | tuned in | in the paper |", "|---|---|---|---|---|"]
     lines += [f"| {', '.join(names)} | {' | '.join(row)} |" for row, names in found.items()]
     return "\n".join(lines)
+
+
+def _words(domain: Domain | Literal[True] | None) -> str:
+    if domain is None:
+        return ""
+    return "false, true" if domain is True else f"{domain[0]:g} to {domain[1]:.7g}, {domain[2]}"
 
 
 def renewed(text: str) -> str:
@@ -63,7 +68,7 @@ def renewed(text: str) -> str:
     if BEGIN not in text:
         raise ValueError(f"The document has no {BEGIN} ... {END} markers; add them where the table belongs.")
     text = _filled(text, BEGIN, catalogue_markdown(), END)
-    return _filled(text, OUTSIDE_BEGIN, outside_markdown(), OUTSIDE_END) if OUTSIDE_BEGIN in text else text
+    return _filled(text, DOMAINS_BEGIN, domains_markdown(), DOMAINS_END) if DOMAINS_BEGIN in text else text
 
 
 def _filled(text: str, begin: str, table: str, end: str) -> str:

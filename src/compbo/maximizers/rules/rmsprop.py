@@ -45,7 +45,7 @@ def rmsprop(
         variance = square
         if centering:
             mean = average(past.mean, gradient, alpha)
-            variance = torch.addcmul(square, mean, mean, value=-1)
+            variance = torch.addcmul(square, mean, mean, value=-1).clamp_min_(0.0)  # rounding may leave less than 0
         phi2 = torch.sqrt(variance) + eps
         if momentum == 0:
             return Move(gradient, lr(t), phi2), Averages(square, mean, past.buffer)

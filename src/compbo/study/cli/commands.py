@@ -1,4 +1,4 @@
-"""`compbo study`: list, run, status, retry, tune. What a command needs is imported when it runs."""
+"""`compbo study`: list, run, status, retry, tune, and the outputs. What a command needs is imported when it runs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from compbo.study.cli.options import (
     find_tasks_here,
     one_option_per_field,
 )
+from compbo.study.cli.outputs import register_outputs
 from compbo.words import counted
 
 if TYPE_CHECKING:
@@ -196,3 +197,6 @@ def tune_hyperparameters(
         first = "/".join(done.unsolved[0])
         say(f"{len(done.unsolved)} are not: every configuration failed ({first}, ...); compbo study status says why.")
     say(f"Wrote {done.path}; use it: run --tuned{' --held-out' * held_out}")
+
+
+register_outputs(app)

@@ -15,6 +15,7 @@ from compbo.versions import installed_versions
 
 PACKAGES = ("torch", "numpy", "scipy", "botorch", "gpytorch", "optuna", "cma", "scikit-learn", "pyarrow")
 THREAD_VARIABLES = (
+    "COMPBO_THREADS",
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",

@@ -10,10 +10,9 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-import torch
-
 from compbo.study.engine import environment
 from compbo.study.results import schema
+from compbo.threads import allowed_threads
 
 if TYPE_CHECKING:
     from compbo.study.cell import Cell
@@ -102,7 +101,7 @@ def _circumstances(timing: Timing) -> schema.Row:
         "started": timing.started.isoformat(timespec="seconds"),
         "seconds": timing.seconds,
         "cpu_seconds": timing.cpu_seconds,
-        "threads": torch.get_num_threads(),
+        "threads": allowed_threads(),
         "versions": environment.versions_json(),
         "machine": environment.machine_json(),
     }

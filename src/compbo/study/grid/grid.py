@@ -29,6 +29,7 @@ class Block:
         inner: what one maximisation may spend.
         kernel: of the Gaussian process.
         priors: of its hyperparameters.
+        outputs: transform of the values before the fit.
         hyperparameters: of optimisers of the catalogue, by their names.
 
     >>> [cell.name for cell in Block(("levy-2",), ("CAdam", "bohb"), ("ei", "ucb")).cells()]
@@ -45,6 +46,7 @@ class Block:
     inner: InnerSpec = field(default_factory=InnerSpec)
     kernel: str = "matern52"
     priors: str = "paper"
+    outputs: str = "none"
     hyperparameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -65,7 +67,7 @@ class Block:
             for method in methods:
                 kind = KINDS[method.kind]
                 noise = "learned" if task.noisy else "fixed"
-                surrogate = SurrogateSpec(self.kernel, self.priors, noise)  # type: ignore[arg-type]
+                surrogate = SurrogateSpec(self.kernel, self.priors, self.outputs, noise)  # type: ignore[arg-type]
                 yield Cell(
                     task=spec,
                     dimension=task.space.dim,

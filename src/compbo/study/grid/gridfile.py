@@ -17,6 +17,7 @@ from compbo.study.cell import InnerSpec
 from compbo.study.grid.grid import Block, Grid
 from compbo.study.grid.names import expand_optimisers, expand_tasks
 from compbo.surrogate.kernels import get_kernel
+from compbo.surrogate.outputs import check_outputs
 from compbo.surrogate.priors import get_priors
 from compbo.words import meant_or_known
 
@@ -107,6 +108,7 @@ def _block(table: Mapping[str, Any]) -> Block:
         raise ValueError("`seeds` is empty: the block has no cells; leave it out for seed 0.")
     get_kernel(table.get("kernel", Block.kernel))
     get_priors(table.get("priors", Block.priors), 1)
+    check_outputs(table.get("outputs", Block.outputs))
     checked: dict[str, Any] = {
         "tasks": expand_tasks(_tasks(axes, shifted=table.get("shifted", False))),
         "optimisers": expand_optimisers(axes["optimisers"]),
@@ -115,7 +117,7 @@ def _block(table: Mapping[str, Any]) -> Block:
         "inner": _inner(_table("inner", table.get("inner", {}))),
         "hyperparameters": _hyperparameters(_table("hyperparameters", table.get("hyperparameters", {}))),
     }
-    plain = {key: table[key] for key in ("batch", "steps", "initial", "kernel", "priors") if key in table}
+    plain = {key: table[key] for key in ("batch", "steps", "initial", "kernel", "priors", "outputs") if key in table}
     return Block(**checked, **plain)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from compbo.study.results import schema
-from compbo.study.tasks import require_reference
+from compbo.study.tasks import require_reference, stored_reference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,41 +41,59 @@ def normalised_final_regret(regret: ArrayLike) -> Array:
     return normalised_regret(regret)[..., -1]
 
 
-def best_share(final: ArrayLike) -> Array:
-    """#Best: for every method the share of tasks that it won, in percent.
+def win_shares(final: ArrayLike) -> Array:
+    """What each method won of each task: 1 for the winner, split between equals; NaN where a method did not run.
 
-    final: methods x tasks, lower is better. A tie splits the task, a NaN never wins, a task of NaNs is not counted.
+    final: methods x tasks, lower is better, NaN where there is no number.
     """
     values = np.asarray(final, dtype=np.float64)
-    played = ~np.isnan(values).all(axis=0)
-    if not played.any():
-        return np.full(len(values), np.nan)
-    values = values[:, played]
-    won = values == np.nanmin(values, axis=0)
-    return np.asarray(100.0 * (won / won.sum(axis=0)).mean(axis=1))
+    missing = np.isnan(values)
+    lowest = np.min(np.where(missing, np.inf, values), axis=0, keepdims=True)
+    won = (values == lowest) & ~missing
+    return np.asarray(np.where(missing, np.nan, won / np.maximum(won.sum(axis=0), 1)))
 
 
-def bayesmark_score(loss: ArrayLike, random_loss: ArrayLike, best_loss: float) -> Array:
-    """100 (1 - (L_t - L*) / (L_t^rand - L*)): 0 is random search, 100 the best loss known; NaN where these coincide.
+def best_share(final: ArrayLike) -> Array:
+    """#Best: for every method the share, in percent, that it won of the tasks that it ran; NaN if it ran none.
 
-    The paper prints the ratio itself, of which lower is better, and says that higher is.
+    final: methods x tasks, as for `win_shares`. The shares of methods that ran on different tasks need not add up to
+    100.
     """
-    gap = np.asarray(random_loss, dtype=np.float64) - best_loss
-    ratio = np.divide(np.asarray(loss, dtype=np.float64) - best_loss, gap, out=np.full_like(gap, np.nan), where=gap > 0)
+    won = win_shares(final)
+    ran = (~np.isnan(won)).sum(axis=1)
+    return np.asarray(np.divide(100.0 * np.nansum(won, axis=1), ran, out=np.full(len(won), np.nan), where=ran > 0))
+
+
+def bayesmark_score(loss: ArrayLike, random_loss: ArrayLike, best_loss: ArrayLike) -> Array:
+    """100 (1 - (min(L_t, L_t^rand) - L*) / (L_t^rand - L*)): 0 is random search or worse, 100 the best loss known.
+
+    A loss above that of random search counts as that of random search: where the two known losses almost coincide, a
+    single row classified otherwise would weigh more than all other tasks together. NaN where they do coincide: random
+    search has found the best known loss, and the task tells methods apart no more.
+
+    A worked example: L* = 2, random search reaches L^rand = 6 after as many evaluations. A loss of 2 scores 100, one
+    of 3 scores 100 (1 - 1/4) = 75, one of 6 scores 0, and so does one of 60. The score of a method is the median over
+    its tasks and seeds. (The paper prints the ratio itself, of which lower is better, and says that higher is.)
+    """
+    best, random = np.asarray(best_loss, dtype=np.float64), np.asarray(random_loss, dtype=np.float64)
+    clipped = np.minimum(np.asarray(loss, dtype=np.float64), random)
+    gap = np.broadcast_to(random - best, clipped.shape)
+    ratio = np.divide(clipped - best, gap, out=np.full_like(clipped, np.nan), where=gap > 0)
     return np.asarray(100.0 * (1.0 - ratio))
 
 
-def task_score(task: str, losses: ArrayLike, evaluations: ArrayLike) -> Array:
+def task_score(task: str, losses: ArrayLike, evaluations: ArrayLike, best_loss: float) -> Array:
     """The Bayesmark score of a curve on a tuning task, against the stored random search.
 
     Args:
         task: its spec.
         losses: the curve of the best loss.
         evaluations: how many evaluations there were at each step of the curve.
+        best_loss: L*, see `best_losses`.
     """
     reference = require_reference(task)
     random_loss = [reference.random_loss(int(count)) for count in np.asarray(evaluations)]
-    return bayesmark_score(losses, random_loss, reference.best)
+    return bayesmark_score(losses, random_loss, best_loss)
 
 
 # -- of the results table ------------------------------------------------------------------------------------------
@@ -97,21 +115,53 @@ def with_final_scores(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def table_of_winners(table: pd.DataFrame, by: str = "optimiser") -> pd.DataFrame:
-    """#Best (%) and mean NFR per optimiser, as in the paper's Table 1: a task is a black box under an acquisition.
+def best_losses(table: pd.DataFrame) -> dict[str, float]:
+    """L* of every task: the best loss of all methods and seeds, and of the stored random search where there is one."""
+    found: dict[str, float] = {}
+    for task, curves in finished(table).groupby("task")["best"]:
+        reference = stored_reference(str(task))
+        known = [] if reference is None else [reference.best]
+        ends = [float(np.nanmin(curve)) for curve in curves if not np.isnan(curve).all()]
+        found[str(task)] = min([*known, *ends], default=np.nan)
+    return found
 
-    Methods without an acquisition function are left out. An optimiser with several settings of its hyperparameters is
+
+CONTEST = ["task", "acquisition", "seed"]  # what is won or lost; the paper's "task" is a black box under an acquisition
+
+
+def contests(table: pd.DataFrame) -> pd.DataFrame:
+    """The finished rows with an acquisition function, with their final scores and `won`: their share of their contest.
+
+    A tie is split; `won` is NaN without a regret. An optimiser with several settings of its hyperparameters is
     refused: the best of many settings is no fair winner.
     """
     rows = with_final_scores(table[table["acquisition"] != ""])
-    again = rows[rows.duplicated(["task", "acquisition", "optimiser", "seed"])]
+    again = rows[rows.duplicated([*CONTEST, "optimiser"])]
     if len(again):
         first = again.iloc[0]
         raise ValueError(
             f"{first['optimiser']} is there more than once for {first['task']}, {first['acquisition']}, seed "
             f"{first['seed']}: tuned and not, or from tuning. Name the cells you mean: load(results, cells=...)."
         )
-    pivot = rows.pivot_table(index=by, columns=["task", "acquisition", "seed"], values="final_regret", aggfunc="min")
-    shares = best_share(pivot.to_numpy())
-    winners = rows.groupby(by)[["nfr"]].mean().reindex(pivot.index)
-    return winners.assign(best_percent=shares)
+    by = [rows[name] for name in CONTEST]
+    lowest = rows["final_regret"].groupby(by).transform("min")
+    winner = (rows["final_regret"] == lowest).astype(float)
+    return rows.assign(won=(winner / winner.groupby(by).transform("sum")).where(rows["final_regret"].notna()))
+
+
+def won_by(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """What every group of the columns `by` won of each contest in which one of its members ran; rows: of `contests`."""
+    shares = rows.groupby([*by, *CONTEST], sort=False)["won"].sum(min_count=1)
+    return shares.dropna().reset_index()
+
+
+def table_of_winners(table: pd.DataFrame, by: str = "optimiser") -> pd.DataFrame:
+    """#Best (%) and mean NFR of every optimiser, or of every group of a column `by`, as in the paper's Table 1.
+
+    #Best is over the contests in which a member of the group ran; the NFR over all its runs. Methods without an
+    acquisition function are in no contest, and left out.
+    """
+    rows = contests(table)
+    shares = 100.0 * won_by(rows, [by]).groupby(by)["won"].mean()
+    winners = rows.groupby(by)[["nfr"]].mean()
+    return winners.assign(best_percent=shares.reindex(winners.index))

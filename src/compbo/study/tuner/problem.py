@@ -10,11 +10,11 @@ import numpy as np
 
 import compbo
 from compbo.maximizers import get_entry
-from compbo.numerics import single_threaded_blas, threads_for
 from compbo.seeds import derive_seed
 from compbo.study.results import schema
 from compbo.study.results.scores import SMALLEST_REGRET
 from compbo.study.tuner.records import key_of
+from compbo.threads import single_threaded_blas, threads_for
 
 if TYPE_CHECKING:
     from compbo.study.cell import Cell

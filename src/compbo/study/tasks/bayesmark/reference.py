@@ -1,7 +1,7 @@
 """What random search reaches on Bayesmark's tasks: L* and L_rand of the Bayesmark score, a table of the package.
 
 score_t = 100 (1 - (L_t - L*) / (L_t^rand - L*)): 0 is random search after the same number of evaluations, 100 the
-smallest loss of a large random search. That search is finite and the losses are noisy: a good run has more than 100.
+best loss known, which is the smaller of the best one here and that of all methods of a study (`scores.best_losses`).
 """
 
 from __future__ import annotations
@@ -40,6 +40,11 @@ class ReferenceLosses(NamedTuple):
     best: float
     curve: tuple[float, ...]
 
+    @property
+    def evaluations_known(self) -> int:
+        """The most evaluations for which L_rand is stored."""
+        return COUNTS[len(self.curve) - 1]
+
     def random_loss(self, evaluations: int) -> float:
         """L_rand: the expected smallest loss of a random search.
 
@@ -50,7 +55,7 @@ class ReferenceLosses(NamedTuple):
             The loss, between two stored counts linear in the logarithm of the count.
         """
         counts = COUNTS[: len(self.curve)]
-        if not 1 <= evaluations <= counts[-1]:
+        if not 1 <= evaluations <= self.evaluations_known:
             raise ValueError(
                 f"Task {self.task}: random search is stored for 1 to {counts[-1]} evaluations, not {evaluations}; "
                 f"measure more with {COMMAND}."

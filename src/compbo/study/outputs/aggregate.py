@@ -1,0 +1,94 @@
+"""Runs put together: by optimiser, and by class in a fair way and in the paper's.
+
+Fair: at every step the median member of a class, one number per task and seed. The paper's: the best member at that
+step, whichever it is, which favours the class with more members; it is only ever shown beside the fair one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from compbo.study.outputs.axes import CLASSES, sorted_optimisers
+from compbo.study.outputs.runs import BLOCK, blocks, contest_places, matrix
+from compbo.study.outputs.statistics.bootstrap import Estimate, estimate, mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from compbo.study.outputs.statistics.bootstrap import Statistic
+
+    Array = NDArray[np.float64]
+
+How = Literal["median", "best"]
+FAIR: How = "median"
+PAPER: How = "best"
+HOW_WORDS = {
+    "median": "fair: the median member of each class",
+    "best": "the paper's way: the best member of each class at every step",
+}
+
+
+def member_curves(
+    rows: pd.DataFrame, how: How, column: str = "curve", *, higher_is_better: bool = False
+) -> tuple[Array, NDArray[np.object_]]:
+    """One curve per task, acquisition function and seed, from all optimisers in the rows; and the stratum of each."""
+    values = matrix(rows, column)
+    best = np.max if higher_is_better else np.min
+    reduce: Any = best if how == "best" else np.median
+    whole = np.asarray(~np.isnan(values).any(axis=1))
+    known = [(stratum, kept) for stratum, places in contest_places(rows) if len(kept := places[whole[places]])]
+    if not known:
+        return np.empty((0, values.shape[1])), np.empty(0, dtype=np.object_)
+    reduced = np.stack([reduce(values[places], axis=0) for _, places in known])
+    return reduced, np.array([stratum for stratum, _ in known], dtype=np.object_)
+
+
+def classes_in(rows: pd.DataFrame) -> list[str]:
+    """The classes that have runs, in their order."""
+    there = set(rows["group"])
+    return [group for group in CLASSES if group in there]
+
+
+def by_class(
+    rows: pd.DataFrame, how: How, statistic: Statistic = mean, *, higher_is_better: bool = False
+) -> dict[str, Estimate]:
+    """The curve of every class with its interval."""
+    return {
+        group: estimate(
+            *member_curves(rows[rows["group"] == group], how, higher_is_better=higher_is_better), statistic=statistic
+        )
+        for group in classes_in(rows)
+    }
+
+
+def by_optimiser(rows: pd.DataFrame, column: str = "curve", statistic: Statistic = mean) -> dict[str, Estimate]:
+    """The curve of every optimiser with its interval."""
+    return {
+        name: estimate(matrix(part, column), blocks(part), statistic)
+        for name in sorted_optimisers(rows["optimiser"])
+        if len(part := rows[rows["optimiser"] == name])
+    }
+
+
+def common_blocks(rows: pd.DataFrame, names: list[str], by: str = "optimiser") -> pd.DataFrame:
+    """The rows of these optimisers (or classes) on the tasks, acquisition functions and seeds that all of them ran."""
+    chosen = rows[rows[by].isin(names)]
+    ran = chosen.groupby([*BLOCK, "seed"])[by].transform("nunique")
+    return chosen[ran == len(names)]
+
+
+def paired_difference(
+    rows: pd.DataFrame, first: str, second: str, by: str = "optimiser", column: str = "nfr"
+) -> Estimate:
+    """First minus second, run by run from the same start, over the tasks that both ran.
+
+    Where `by` names groups of several optimisers, the median member of each stands for it.
+    """
+    both = common_blocks(rows, [first, second], by)
+    keys = [*BLOCK, "seed"]
+    sides = [both[both[by] == name].groupby(keys, sort=True)[column].median() for name in (first, second)]
+    difference = (sides[0] - sides[1]).dropna().reset_index()
+    return estimate(difference[column].to_numpy(), blocks(difference))

@@ -1,0 +1,1 @@
+"""Figures: functions of the study that return drawings."""

@@ -1,0 +1,82 @@
+"""What an answer is, and how the sign of an interval is put into words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from compbo.study.outputs.aggregate import common_blocks, paired_difference
+from compbo.study.outputs.axes import PLAIN, VARIANT_WORDS
+from compbo.study.outputs.phrases import listed, with_interval
+from compbo.words import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from compbo.study.outputs.figures.pairs import Pair
+    from compbo.study.outputs.runs import Study
+    from compbo.study.outputs.statistics.bootstrap import Estimate
+
+FEWEST_TASKS = 5  # black box x acquisition: below it no answer is given, only the numbers
+FIRST, COMP = "first", "first-comp"  # the classes that the questions compare
+UNDECIDED, TOO_FEW = "cannot be told", "too few data"
+
+
+class Answer(NamedTuple):
+    """A question of the paper, the answer in a word or two, and the sentences that carry it."""
+
+    question: str
+    verdict: str
+    sentences: list[str]
+
+
+def decide(found: Estimate, below: str, above: str) -> str:
+    """What an interval says about the sign of a difference, or that there are too few data to say anything."""
+    if found.unit == "nothing" or found.tasks < FEWEST_TASKS:
+        return TOO_FEW
+    if found.high < 0:
+        return below
+    return above if found.low > 0 else UNDECIDED
+
+
+def why_too_few(found: Estimate) -> str:
+    """The data behind an answer that is not given."""
+    return (
+        f"That is too few data for an answer: {counted(found.tasks, 'task')} (black box × acquisition), "
+        f"{counted(found.runs, 'run')}; it takes {FEWEST_TASKS} tasks and an interval."
+    )
+
+
+def nothing(question: str, needed: str) -> Answer:
+    """The answer where nothing was run that could give one."""
+    return Answer(question, TOO_FEW, [f"Nothing here can answer this: it needs {needed}."])
+
+
+def by_variant(study: Study) -> list[tuple[str, pd.DataFrame]]:
+    """The runs of every variant, the plain functions first, with words for the others."""
+    return [("" if v == PLAIN else f"On the {VARIANT_WORDS[v]}: ", study.synthetic(v)) for v in study.variants]
+
+
+def meaning(said: str, found: Estimate, below: str, above: str) -> str:
+    """What was decided, as a sentence."""
+    if said == TOO_FEW:
+        return why_too_few(found)
+    if said == UNDECIDED:
+        return "The interval holds 0: no difference can be told."
+    return below if found.high < 0 else above
+
+
+def both_ran(rows: pd.DataFrame, pairs: list[Pair]) -> list[Pair]:
+    """The pairs of which both optimisers ran from the same starts."""
+    return [pair for pair in pairs if len(common_blocks(rows, [pair.first, pair.second]))]
+
+
+def pairs_in_words(rows: pd.DataFrame, pairs: list[Pair], newer: str) -> list[str]:
+    """Which of the pairs end lower, which higher, for which it cannot be told."""
+    words: dict[str, list[str]] = {"lower": [], "higher": [], "open": []}
+    for pair in pairs:
+        found = paired_difference(rows, pair.second, pair.first)
+        side = {"lower": "lower", "higher": "higher"}.get(decide(found, "lower", "higher"), "open")
+        words[side].append(f"{pair.title} ({with_interval(found, 3)})")
+    parts = [f"{newer} ends {side} for {listed(words[side])}" for side in ("lower", "higher") if words[side]]
+    parts += [f"open for {listed(words['open'])}"] if words["open"] else []
+    return [f"One by one: {'; '.join(parts)}."] if len(pairs) > 1 else []

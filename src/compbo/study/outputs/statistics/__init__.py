@@ -1,0 +1,1 @@
+"""Statistics as small functions of values and the tasks they belong to."""

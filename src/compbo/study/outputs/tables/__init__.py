@@ -1,0 +1,1 @@
+"""Tables: functions of the study that return a table, written as CSV, Markdown and LaTeX."""

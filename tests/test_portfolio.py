@@ -1,0 +1,104 @@
+"""Acquisition functions in turn: whose turn it is depends on the history alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from compbo import (
+    SR,
+    UCB,
+    Budget,
+    Evaluation,
+    Float,
+    LogEI,
+    Optimizer,
+    OptionError,
+    Portfolio,
+    Settings,
+    Space,
+    StartPolicy,
+)
+from compbo.acquisition.portfolio import get_portfolio, portfolio_from_dict, portfolio_to_dict
+from compbo.bo.history import History
+from compbo.bo.suggest import acquisition_of, suggest
+
+SPACE = Space({"x": Float(-1, 1), "y": Float(-1, 1)})
+FEW: dict[str, Any] = {"starts": StartPolicy(32, 2), "budget": Budget(4), "initial_points": 2}
+
+
+def history_of(size: int, pending: int = 0) -> History:
+    points = SPACE.sample(size + pending, torch.Generator().manual_seed(0))
+    return History(tuple(Evaluation(p, p["x"] ** 2 + p["y"]) for p in points[:size]), tuple(points[size:]))
+
+
+def test_the_default_is_ucb_and_sr_in_turn() -> None:
+    assert Settings().acquisition == Portfolio((UCB(), SR()))
+    assert Settings(acquisition="portfolio") == Settings(acquisition=["ucb", "sr"]) == Settings(acquisition="ucb, SR")
+
+
+@pytest.mark.parametrize("q", [1, 8, 16, 64])
+def test_members_take_turns_batch_by_batch(q: int) -> None:
+    settings = Settings(batch_size=q, acquisition=("ucb", "sr", "logei"))
+    names = [acquisition_of(settings, history_of(n * q)).name for n in range(1, 7)]
+    assert names == ["sr", "logei", "ucb", "sr", "logei", "ucb"]
+
+
+def test_a_batch_in_pieces_has_one_function() -> None:
+    settings = Settings(batch_size=4)
+    names = [acquisition_of(settings, history_of(8, pending)).name for pending in range(9)]
+    assert names == ["ucb"] * 4 + ["sr"] * 4 + ["ucb"]
+
+
+def test_pending_points_count_as_told_ones() -> None:
+    settings = Settings(batch_size=1)
+    for size in range(6, 10):
+        one, other = history_of(size, 2), history_of(size - 2, 4)
+        assert acquisition_of(settings, one) == acquisition_of(settings, other)
+
+
+def test_suggestions_stay_pure_and_do_not_depend_on_the_order_of_arrival() -> None:
+    settings = Settings(batch_size=2, **FEW)
+    for size in (8, 10):
+        history = history_of(size, pending=1)
+        turned = History(history.evaluations[::-1], history.pending)
+        first, second = suggest(SPACE, settings, history), suggest(SPACE, settings, turned)
+        assert first.points == second.points
+        assert first.telemetry.acquisition == second.telemetry.acquisition == {8: "ucb", 10: "sr"}[size]
+
+
+def test_an_asynchronous_run_alternates_and_resumes_bit_for_bit() -> None:
+    optimizer = Optimizer(SPACE, seed=3, **FEW)
+    waiting = optimizer.ask(1) + optimizer.ask(1)
+    for _ in range(6):
+        optimizer = Optimizer.from_json(optimizer.to_json())
+        point = waiting.pop(0)
+        optimizer.tell([point], [point["x"] ** 2])
+        waiting += optimizer.ask(1)
+    names = [telemetry.acquisition for telemetry in optimizer.telemetry if telemetry.acquisition]
+    assert {*names[::2]} != {*names[1::2]}
+    assert {*names} == {"ucb", "sr"}
+
+
+def test_plain_data_and_back() -> None:
+    for acquisition in (UCB(beta=0.5), Portfolio((LogEI(tau=1e-3), "sr"))):
+        assert portfolio_from_dict(portfolio_to_dict(acquisition)) == acquisition
+    assert get_portfolio(UCB()) == UCB()
+
+
+@pytest.mark.parametrize(
+    ("acquisition", "words"),
+    [
+        ([], "an empty list"),
+        (["ucb", "uvb"], "'uvb' is unknown"),
+        ("ucb,,sr", "'' is unknown"),
+        (["ucb", ["sr"]], "is unknown"),
+        (3, "3 is unknown"),
+        (Portfolio, "is unknown"),
+    ],
+)
+def test_what_is_no_portfolio_is_refused(acquisition: Any, words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        Settings(acquisition=acquisition)
