@@ -107,7 +107,7 @@ class CentredOracle(AcquisitionOracle):
 class ReducedOracle(AcquisitionOracle):
     """alpha = S(Q(utility(mu + L z))) as one column: BoTorch's utility and reductions, differentiated by autograd."""
 
-    linear_outer = True
+    linear_outer = homogeneous_utility = True
 
     def __init__(self, acqf: Any, problem: PlainProblem, z: Tensor) -> None:
         """z (q, K), pending points included."""

@@ -14,7 +14,7 @@ import torch
 from compbo.integrations.botorch.region import HELD, Region
 from compbo.maximizers import Traits
 from compbo.maximizers.restarts import is_better
-from compbo.numerics import single_threaded_blas
+from compbo.threads import single_threaded_blas
 from compbo.types import Status
 
 if TYPE_CHECKING:
