@@ -365,6 +365,22 @@ class TestFastPath:
         with torch.no_grad():
             torch.testing.assert_close(values, acqf(candidates), rtol=0, atol=0)
 
+    def test_l_bfgs_b_goes_where_botorchs_own_goes(self) -> None:
+        """In the unit cube both take the same steps."""
+        x, y = data()
+        acqf = qUpperConfidenceBound(SingleTaskGP(x / UNITS, y), 2.0, sobol())
+        x0, cube = seeded(4, 2, 3, seed=9), {"lower_bounds": torch.zeros(3), "upper_bounds": torch.ones(3)}
+        theirs, best = botorch.generation.gen.gen_candidates_scipy(x0, acqf, **cube, options={"maxiter": 10})
+        ours, values = gen_candidates("L-BFGS-B", steps=10)(x0, acqf, **cube)
+        torch.testing.assert_close(values, best, rtol=0, atol=1e-6)
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-4)
+
+    def test_a_start_that_is_not_finite_does_not_take_the_others_with_it(self) -> None:
+        x0 = starts()
+        x0[0, 0, 0] = torch.nan
+        _, values = quick("L-BFGS-B")(x0, ACQUISITIONS["qUCB"](sobol()), **LIMITS)
+        assert torch.isfinite(values).tolist() == [False, True, True, True]
+
     @pytest.mark.touches_global_rng
     @pytest.mark.parametrize("name", PLAIN)
     @pytest.mark.parametrize("constrained", [False, True])

@@ -14,7 +14,11 @@ PRIVATE_NAMES = {
         "_log",
     ),
     "botorch.acquisition.acquisition:MCSamplerMixin": ("_default_sample_shape", "get_posterior_samples"),
-    "botorch.sampling.normal:NormalMCSampler": ("_get_collapsed_shape", "_get_extended_base_sample_shape"),
+    "botorch.sampling.normal:NormalMCSampler": (
+        "_get_collapsed_shape",
+        "_get_extended_base_sample_shape",
+        "_construct_base_samples",
+    ),
     "botorch.posteriors.posterior_list:PosteriorList": ("_reshape_and_cat",),
 }
 

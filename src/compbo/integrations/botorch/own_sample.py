@@ -30,7 +30,7 @@ def own_sample_oracle(yardstick: Any, problem: PlainProblem, x: Tensor) -> Acqui
 
     yardstick: a private copy, whose sampler may be used. x (B, q, d): some batches.
     """
-    z = _base_samples(yardstick, x[:1])
+    z = _base_samples(yardstick, x[:1].nan_to_num())
     if z is None:
         return None
     acquisition, posterior, best = problem
@@ -76,7 +76,7 @@ def _base_samples(acqf: Any, x: Tensor) -> Tensor | None:
             sampler = get_sampler(posterior, sample_shape=sampler.sample_shape, seed=sampler.seed)
         if not isinstance(sampler, NormalMCSampler) or len(sampler.sample_shape) != 1:
             return None
-        sampler(posterior)
+        sampler._construct_base_samples(posterior=posterior)
     z, (k,) = sampler.base_samples, sampler.sample_shape
     points = posterior.batch_shape.numel() * posterior.event_shape.numel()
     if z is None or len(z) != k or z.numel() != k * points:

@@ -21,15 +21,17 @@ def ranked_initial_conditions(acq_function: Any, bounds: Tensor, q: int, **argum
 
     The other arguments are BoTorch's. Raw batches are ranked by compbo's posterior if the model is plain as well.
     """
-    x = bounds[:1].expand(1, q, -1)
-    if acq_function.sampler is None:  # BoTorch chooses one at the first evaluation, and it stays
-        with torch.no_grad():
-            acq_function(x)
-    twin = with_fixed_samples(acq_function, 0)
-    problem = plain_problem(acq_function)
-    own = None if problem is None else own_sample_oracle(twin, problem, x)
-    if own is not None:
-        twin.forward = partial(own_values, own)
-        acq_function = twin
+    problem = plain_problem(acq_function) if bool(torch.isfinite(bounds).all()) else None
+    if problem is not None:
+        apart = torch.arange(1, q + 1).to(bounds)[:, None] / (q + 1)
+        x = torch.lerp(bounds[0], bounds[1], apart).unsqueeze(0)
+        if acq_function.sampler is None:  # BoTorch chooses one at the first evaluation, and it stays
+            with torch.no_grad():
+                acq_function(x)
+        twin = with_fixed_samples(acq_function, 0)
+        own = own_sample_oracle(twin, problem, x)
+        if own is not None:
+            twin.forward = partial(own_values, own)
+            acq_function = twin
     starts: Tensor = gen_batch_initial_conditions(acq_function, bounds=bounds, q=q, **arguments)
     return starts
