@@ -50,10 +50,15 @@ def _rows(w: Work, name: str, repeats: int, steps: int) -> list[Row]:
     reached: dict[str, float] = {}
 
     def choice(function: Callable[..., Any]) -> Callable[[], None]:
-        return lambda: function(botorch_acquisition(w, name), options=starts, **call)
+        def run_it() -> None:
+            torch.manual_seed(0)  # BoTorch chooses with PyTorch's global generator
+            function(botorch_acquisition(w, name), options=starts, **call)
+
+        return run_it
 
     def maximised(side: str, function: Callable[..., Any], options: dict[str, Any], **more: Any) -> Callable[[], None]:
         def run_it() -> None:
+            torch.manual_seed(0)
             _, value = function(botorch_acquisition(w, name), options={**starts, **options}, **call, **more)
             reached[side] = float(value)
 
