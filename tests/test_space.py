@@ -489,6 +489,41 @@ def test_constants_take_no_dimension():
         space.validate({"c": "other", "k": True})
 
 
+# Neighbours
+
+
+def _changes(space, point):
+    """Which parameters of the neighbours differ from the point, with their values."""
+    [x] = space.to_unit([point])
+    changes = []
+    for near in space.from_unit(space.neighbours(x)):
+        different = {name: value for name, value in near.items() if value != point[name]}
+        assert len(different) == 1
+        changes += different.items()
+    return sorted(changes, key=str)
+
+
+def test_neighbours_are_one_level_or_another_choice_away():
+    point = {"lr": 1e-3, "depth": 15, "min_split": 0.5, "bootstrap": False, "kernel": "rbf", "size": 32, "seed": 7}
+    point |= {"trees": 1, "shift": 0, "offset": 2.0, "flag": "auto", "fixed": 3.0}
+    expected = [("depth", 14), ("bootstrap", True), ("kernel", "poly"), ("kernel", None), ("size", 16), ("size", 64)]
+    expected += [("trees", 2), ("shift", -1), ("shift", 1), ("flag", True)]
+    assert _changes(MIXED, point) == sorted(expected, key=str)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_every_integer_has_the_next_ones_as_neighbours(scale):
+    space = Space({"n": Int(1, 40, scale=scale), "x": Float(0, 1)})
+    for n in range(1, 41):
+        expected = sorted((("n", m) for m in (n - 1, n + 1) if 1 <= m <= 40), key=str)
+        assert _changes(space, {"n": n, "x": 0.25}) == expected
+
+
+def test_floats_have_no_neighbours():
+    space = Space({"x": Float(0, 1), "y": Float(1, 2)})
+    assert space.neighbours(torch.tensor([0.2, 0.4], dtype=torch.float64)).shape == (0, 2)
+
+
 # Identity
 
 

@@ -91,6 +91,7 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
         gp.best,
         incumbents=observations.incumbents(INCUMBENTS),
         pending=observations.pending if len(observations.pending) > 0 else None,
+        neighbours=space.neighbours if space.is_discrete else None,
     )
     batch, telemetry = propose(
         problem,

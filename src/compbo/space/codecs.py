@@ -59,6 +59,18 @@ class Codec(Protocol):
         """The nearest valid coordinates (..., w)."""
         ...
 
+    def neighbours(self, unit: Array) -> Array:
+        """Valid coordinates (m, w) in which one parameter is one level, or one choice, away from those of unit (w,)."""
+        ...
+
+
+def _one_up_or_down(places: Array, lowest: Array | float, highest: Array) -> Array:
+    """Places (w,) with one of them one higher or lower, (m, w); none beyond the lowest or the highest."""
+    step = np.eye(len(places))
+    moved = places + np.concatenate([step, -step])
+    kept: Array = moved[((moved >= lowest) & (moved <= highest)).all(-1)]
+    return kept
+
 
 def _matrix(points: Sequence[Point], names: Sequence[str]) -> Array:
     return np.array([[point[name] for name in names] for point in points], np.float64).reshape(-1, len(names))
@@ -84,6 +96,10 @@ class Reals:
     def round(self, unit: Array) -> Array:
         """Unchanged."""
         return unit
+
+    def neighbours(self, unit: Array) -> Array:
+        """None: there are no levels."""
+        return unit[None][:0]
 
 
 @dataclass(frozen=True)
@@ -112,6 +128,11 @@ class Rounded:
     def round(self, unit: Array) -> Array:
         """The coordinates of the nearest possible numbers."""
         return self.intervals.coordinates(self.nearest(self.intervals.values(unit)))
+
+    def neighbours(self, unit: Array) -> Array:
+        """The next smaller and the next larger integer."""
+        places = np.rint(self.intervals.values(unit))
+        return self.intervals.coordinates(_one_up_or_down(places, self.intervals.low, self.intervals.high))
 
 
 @dataclass(frozen=True)
@@ -161,6 +182,10 @@ class Levels:
         """The coordinates of those levels."""
         return self._places(unit) / self._last
 
+    def neighbours(self, unit: Array) -> Array:
+        """The next lower and the next higher level."""
+        return _one_up_or_down(self._places(unit), 0.0, self._last) / self._last
+
 
 def _place(parameter: Int | Float | Bool | Ordinal, value: Any) -> int:
     if isinstance(parameter, Ordinal):
@@ -205,6 +230,17 @@ class OneHot:
         """1 in the column with the largest coordinate of a parameter, 0 in its others."""
         winners: NDArray[np.intp] = self._blocks(unit).argmax(-1)
         return np.eye(self._choices).take(winners, axis=0).reshape(unit.shape)
+
+    def neighbours(self, unit: Array) -> Array:
+        """All other choices."""
+        chosen = self._blocks(unit).argmax(-1)
+        places = [
+            np.where(np.arange(len(chosen)) == i, choice, chosen)
+            for i in range(len(chosen))
+            for choice in range(self._choices)
+            if choice != chosen[i]
+        ]
+        return np.eye(self._choices).take(np.array(places, np.intp), axis=0).reshape(len(places), len(unit))
 
 
 def width(parameter: Parameter) -> int:

@@ -145,6 +145,24 @@ class Space:
             return torch.where(self._rounded.to(x.device), rounded, x)
         return rounded
 
+    def neighbours(self, x: Tensor) -> Tensor:
+        """Points (m, d) one step from x (d,): one parameter that is rounded is one level up or down, or another choice.
+
+        >>> from compbo import Categorical, Float, Int, Space
+        >>> space = Space({"n": Int(0, 2), "c": Categorical(["a", "b"]), "x": Float(0, 1)})
+        >>> [x] = space.to_unit([{"n": 1, "c": "a", "x": 0.5}])
+        >>> [list(point.values()) for point in space.from_unit(space.neighbours(x))]
+        [[2, 'a', 0.5], [0, 'a', 0.5], [1, 'b', 0.5]]
+        """
+        unit = x.detach().cpu().numpy()
+        near = [x.new_empty(0, self._dim)]
+        for codec in self._rounding:
+            moved = codec.neighbours(unit.take(codec.columns))
+            points = x.repeat(len(moved), 1)
+            points[:, torch.from_numpy(codec.columns)] = torch.from_numpy(moved)
+            near.append(points)
+        return torch.cat(near)
+
     def rounder(self) -> Callable[[Tensor], Tensor] | None:
         """`round_unit`, which can be pickled; None if no dimension is rounded."""
         return self.round_unit if self.is_discrete else None
