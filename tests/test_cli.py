@@ -570,6 +570,18 @@ def test_an_interrupted_run_is_saved_and_says_how_to_resume(name: str, storage: 
     assert {r.state for r in load_records(place)} == {"COMPLETE"}
 
 
+@pytest.mark.parametrize(("limit", "reason"), [("--target=12", "target reached"), ("--time-limit=1e-9", "time limit")])
+def test_a_stop_is_said_and_the_same_command_goes_on(limit: str, reason: str, folder: Path) -> None:
+    words = ["optimize", "objective.py:train", "--space", "space.toml", "-n", "5", "--storage", "run.db"]
+    stopped = run(*words, limit)
+    assert stopped.exit_code == 0, stopped.output
+    assert f"stopped      {reason}" in stopped.stdout
+    assert len(load_records("run.db")) < 5
+    done = run(*words)
+    assert "evaluations used up" in done.stdout
+    assert [r.state == "RUNNING" for r in load_records("run.db")] == [False] * 5
+
+
 def test_imports_respect_ignored_signals_and_handlers_of_the_user() -> None:
     def own(_number: int, _frame: object) -> None:
         pass

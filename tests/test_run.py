@@ -22,7 +22,7 @@ import torch
 
 import compbo
 from compbo import Bool, Budget, Categorical, Float, Int, Space, StartPolicy
-from compbo.run.result import RunError, RunInterrupted, TooManyFailuresError
+from compbo.run.result import RunError, TooManyFailuresError
 from objectives import bowl, dies_on_the_left, fails_on_the_left, mixed, process_id, sleeps_on_the_left
 
 PLANE = {"x": Float(-5, 5), "y": Float(-5, 5)}
@@ -228,10 +228,9 @@ def test_interrupt_keeps_what_was_evaluated() -> None:
         return bowl(p)
 
     seen: list[dict[str, Any]] = []
-    with pytest.raises(KeyboardInterrupt) as caught:
-        compbo.minimize(interrupts, PLANE, evaluations=9, batch_size=3, **CHEAP)
-    assert isinstance(caught.value, RunInterrupted)
-    assert [r.params for r in caught.value.result.records if r.state == "COMPLETE"] == seen
+    result = compbo.minimize(interrupts, PLANE, evaluations=9, batch_size=3, **CHEAP)
+    assert result.stopped == "interrupted"
+    assert [r.params for r in result.records if r.state == "COMPLETE"] == seen
 
 
 def test_an_interrupt_that_python_drops_still_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,10 +251,10 @@ def test_an_interrupt_that_python_drops_still_stops_the_run(monkeypatch: pytest.
             Fragile()
         return bowl(p)
 
-    with pytest.raises(RunInterrupted) as caught:
-        compbo.minimize(drops, PLANE, evaluations=9, batch_size=3, **CHEAP)
+    result = compbo.minimize(drops, PLANE, evaluations=9, batch_size=3, **CHEAP)
     assert dropped == [KeyboardInterrupt]
-    assert sum(r.state == "COMPLETE" for r in caught.value.result.records) == 4
+    assert result.stopped == "interrupted"
+    assert sum(r.state == "COMPLETE" for r in result.records) == 4
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

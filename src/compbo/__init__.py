@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer, register
     from compbo.run.api import maximize, minimize
     from compbo.run.load import load
-    from compbo.run.result import AlwaysFailsError, Result, RunError, RunInterrupted, TooManyFailuresError
+    from compbo.run.result import AlwaysFailsError, Result, RunError, TooManyFailuresError
+    from compbo.run.stops import STOP, Stopped
     from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
     from compbo.types import Budget
 
@@ -48,7 +49,8 @@ _HOMES = {
     "compbo.maximizers": ("CATALOGUE", "Maximizer", "make_maximizer", "register"),
     "compbo.run.api": ("maximize", "minimize"),
     "compbo.run.load": ("load",),
-    "compbo.run.result": ("AlwaysFailsError", "Result", "RunError", "RunInterrupted", "TooManyFailuresError"),
+    "compbo.run.result": ("AlwaysFailsError", "Result", "RunError", "TooManyFailuresError"),
+    "compbo.run.stops": ("STOP", "Stopped"),
     "compbo.space": ("Bool", "Categorical", "Constant", "Float", "Int", "Ordinal", "Space"),
     "compbo.types": ("Budget",),
 }
@@ -59,6 +61,7 @@ __all__ = [
     "EI",
     "PI",
     "SR",
+    "STOP",
     "UCB",
     "AlwaysFailsError",
     "Bool",
@@ -77,10 +80,10 @@ __all__ = [
     "Portfolio",
     "Result",
     "RunError",
-    "RunInterrupted",
     "Settings",
     "Space",
     "StartPolicy",
+    "Stopped",
     "Telemetry",
     "TooManyFailuresError",
     "Verdict",

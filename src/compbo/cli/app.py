@@ -117,6 +117,12 @@ def optimize(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="First evaluate again what has failed.", rich_help_panel=HOW)
     ] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds after which nothing new is begun.", rich_help_panel=HOW)
+    ] = None,
+    target: Annotated[
+        float | None, typer.Option(help="Stop when a value is as good as this one.", rich_help_panel=HOW)
+    ] = None,
     storage: Annotated[
         str | None,
         typer.Option(help="sqlite:///run.db or a file name. The same command resumes.", rich_help_panel=KEEP),
@@ -166,6 +172,8 @@ def optimize(
         timeout=timeout,
         max_failures=max_failures,
         retry_failed=retry_failed,
+        time_limit=time_limit,
+        target=target,
         storage=storage,
         study_name=study_name,
         report=report,

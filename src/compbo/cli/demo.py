@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compbo.run.api import minimize
+from compbo.run.complete import complete_run
+from compbo.run.plan import RunPlan
+from compbo.run.stops import Stopped
 from compbo.seeds import numpy_stream
 from compbo.space import Float, Space
 
@@ -58,7 +60,10 @@ class Demo:
 def run_demo(evaluations: int = EVALUATIONS, batch_size: int = BATCH, seed: int = 0, **options: Any) -> Demo:
     """Minimise the function, and compare with random search on the same number of evaluations."""
     levy = ShiftedLevy.seeded(seed)
-    result = minimize(levy, levy.space, evaluations=evaluations, batch_size=batch_size, seed=seed, **options)
+    plan = RunPlan(evaluations=evaluations, batch_size=batch_size)
+    result = complete_run("minimize", levy, levy.space, plan, seed, options)
+    if result.stopped is Stopped.INTERRUPTED:
+        raise KeyboardInterrupt
     draws = numpy_stream(seed, "demo", "random search").uniform(-BOUND, BOUND, (evaluations, len(levy.optimum)))
     random = [levy(dict(zip(levy.space.names, point.tolist(), strict=True))) for point in draws]
     values = [math.inf if record.value is None else record.value for record in result.records]

@@ -17,7 +17,8 @@ from compbo.inputs import check_target
 from compbo.records import FAIL, RUNNING, last_failure
 from compbo.run.complete import complete_run
 from compbo.run.plan import RunPlan
-from compbo.run.result import AlwaysFailsError, RunError, RunInterrupted
+from compbo.run.result import AlwaysFailsError, RunError
+from compbo.run.stops import Stopped
 from compbo.space import Space
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Request:
     timeout: float | None
     max_failures: int | None
     retry_failed: bool
+    time_limit: float | None
+    target: float | None
     storage: str | None
     study_name: str
     report: Path | None
@@ -72,24 +75,27 @@ def carry_out(request: Request) -> None:
         study_name=request.study_name,
         max_failures=request.max_failures,
         retry_failed=request.retry_failed,
+        time_limit=request.time_limit,
+        target=request.target,
     )
     Settings(seed=request.seed, **request.settings)  # a wrong one is refused before the user's module is loaded
     direction: Direction = "maximize" if request.maximize else "minimize"
     with _objective(request, space, plan) as (objective, plan):
         try:
             result = complete_run(direction, objective, space, plan, request.seed, request.settings)
-        except RunInterrupted as interrupt:
-            kept = how_to_resume(request, storage, interrupt.result)
-            raise CommandError(f"Interrupted. {kept}", INTERRUPTED) from interrupt
         except RunError as error:
             if isinstance(error, AlwaysFailsError) and error.traceback:
                 quote(error.traceback)
             raise CommandError(how_to_resume(request, storage, error.result, error), because=error) from error
+    if result.stopped is Stopped.INTERRUPTED:
+        raise CommandError(f"Interrupted. {how_to_resume(request, storage, result)}", INTERRUPTED)
     show_result(result)
+    if result.stopped is Stopped.TIME and request.storage is not None:
+        say("The same command goes on.")
     if request.report is not None:
         result.report(request.report, title=request.objective or request.command or "compbo run")
         say(f"Report: {request.report}")
-    if result.best is None:
+    if result.all_failed:
         raise CommandError(f"Every evaluation failed; the last one: {last_failure(result.records)}", RUN_FAILED)
 
 
@@ -153,6 +159,8 @@ def show_result(result: Result) -> None:
             table.add_row(f"  {escape(name)}", escape(str(value) if isinstance(value, str) else repr(value)))
         if len(result.best.params) > PARAMETERS_SHOWN:
             table.add_row("  …", f"{len(result.best.params) - PARAMETERS_SHOWN} more parameters")
+    if result.stopped is not None:
+        table.add_row("stopped", str(result.stopped))
     if result.telemetry:
         table.add_row("last ask", escape(f"{result.telemetry[-1].verdict} ({result.telemetry[-1].reason})"))
     out.print(table)

@@ -12,6 +12,7 @@ from compbo.errors import OptionError
 from compbo.records import last_failure
 from compbo.run.complete import complete_run
 from compbo.run.plan import RunPlan
+from compbo.run.stops import Stopped, say_interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,8 +47,10 @@ def minimize(
     study_name: str = "compbo",
     max_failures: int | None = None,
     retry_failed: bool = False,
+    time_limit: float | None = None,
+    target: float | None = None,
     progress: bool | None = None,
-    callback: Callable[[Optimizer], None] | None = None,
+    callback: Callable[[Optimizer], object] | None = None,
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
     maximizer: str | Maximizer = "CAdam-ME",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
@@ -84,8 +87,11 @@ def minimize(
         max_failures: stop with `TooManyFailuresError` when more evaluations than this have failed. None: stop with
             `AlwaysFailsError` if the whole initial design, or the first 5, fail with the same error.
         retry_failed: of a stored run that is resumed, first evaluate again what has failed.
+        time_limit: seconds of this call after which nothing new is begun; what runs in worker processes is stopped,
+            and evaluated again on resuming. An evaluation in this process, or an ask, is not cut short.
+        target: stop when a value is as good as this one.
         progress: show a progress bar; None: only if stderr is a terminal.
-        callback: called with the optimizer after every evaluation.
+        callback: called with the optimizer after every evaluation; it stops the run by returning `compbo.STOP`.
         acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
             from ask to ask, or "portfolio": UCB and SR in turn.
         maximizer: a name of the catalogue, or a `Maximizer`.
@@ -102,12 +108,12 @@ def minimize(
         unknown: an option that does not exist is refused with the names of those that do.
 
     Returns:
-        A `Result`: the best point and value, all evaluations as a table, the telemetry of every ask, a report.
+        A `Result`: the best point and value, all evaluations as a table, the telemetry of every ask, a report, and why
+        the run ended (`result.stopped`). Ctrl-C ends it too, with a warning in the log that says how to resume.
 
     Raises:
         OptionError: a ValueError that names the option, before anything is evaluated.
         RunError: the run could not go on; what was evaluated is in its `result`.
-        RunInterrupted: a KeyboardInterrupt with the same `result`.
 
     >>> import compbo
     >>> result = compbo.minimize(lambda p: (p["x"] - 1) ** 2, {"x": compbo.Float(-5, 5)}, evaluations=12, seed=0)
@@ -126,6 +132,8 @@ def minimize(
         study_name=study_name,
         max_failures=max_failures,
         retry_failed=retry_failed,
+        time_limit=time_limit,
+        target=target,
         progress=progress,
         callback=callback,
     )
@@ -143,7 +151,7 @@ def minimize(
         "budget": budget,
         "minibatch": minibatch,
     }
-    return _with_warning(complete_run("minimize", objective, space, plan, seed, settings))
+    return _with_warning(complete_run("minimize", objective, space, plan, seed, settings), plan)
 
 
 def maximize(
@@ -161,8 +169,10 @@ def maximize(
     study_name: str = "compbo",
     max_failures: int | None = None,
     retry_failed: bool = False,
+    time_limit: float | None = None,
+    target: float | None = None,
     progress: bool | None = None,
-    callback: Callable[[Optimizer], None] | None = None,
+    callback: Callable[[Optimizer], object] | None = None,
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
     maximizer: str | Maximizer = "CAdam-ME",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
@@ -196,6 +206,8 @@ def maximize(
         study_name=study_name,
         max_failures=max_failures,
         retry_failed=retry_failed,
+        time_limit=time_limit,
+        target=target,
         progress=progress,
         callback=callback,
     )
@@ -213,12 +225,14 @@ def maximize(
         "budget": budget,
         "minibatch": minibatch,
     }
-    return _with_warning(complete_run("maximize", objective, space, plan, seed, settings))
+    return _with_warning(complete_run("maximize", objective, space, plan, seed, settings), plan)
 
 
-def _with_warning(result: Result) -> Result:
-    """The result; if there is no value in it, a line in the log says so."""
-    if result.records and result.best is None:
+def _with_warning(result: Result, plan: RunPlan) -> Result:
+    """The result; if it was interrupted, or there is no value in it, a line in the log says so."""
+    if result.stopped is Stopped.INTERRUPTED:
+        say_interrupted(result, plan)
+    elif result.all_failed:
         log.warning(
             "Every evaluation failed, so there is no best value; the last one: %s", last_failure(result.records)
         )

@@ -9,6 +9,7 @@ from compbo.bo.optimizer import Optimizer
 from compbo.run.interrupts import remembered_interrupts
 from compbo.run.loop import Run
 from compbo.run.progress import RunProgress
+from compbo.run.stops import StopRules
 from compbo.space import Space
 from compbo.storage import StoredRun
 
@@ -31,13 +32,14 @@ def complete_run(
     seed: int,
     settings: Mapping[str, Any],
 ) -> Result:
-    """Carry out a plan: `minimize` and `maximize` without their warning, for the command line, which says it itself."""
+    """Carry out a plan: `minimize` and `maximize` without their warnings, for the command line, which has its own."""
     if not callable(objective):
         raise ValueError(f"The objective must be a function of one dictionary, got {type(objective).__name__}.")
     if plan.executor is not None and plan.batch_size is None:
         log.warning("executor without batch_size evaluates one point at a time; say how many, e.g. batch_size=8")
     space = space if isinstance(space, Space) else Space(space)
     optimizer = Optimizer(space, direction=direction, batch_size=plan.points_per_ask, seed=seed, **settings)
+    stops = StopRules(plan, direction)
     evaluator = plan.evaluator(objective)
     with remembered_interrupts() as interrupted:
         try:
@@ -48,4 +50,4 @@ def complete_run(
                 raise KeyboardInterrupt from error
             raise
         progress = RunProgress(plan.evaluations, show=plan.progress)
-        return Run(optimizer, plan, evaluator, store, progress, plan.callback, interrupted).complete()
+        return Run(optimizer, plan, evaluator, store, progress, stops, interrupted).complete()

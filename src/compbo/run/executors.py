@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import os
 import pickle
@@ -39,8 +40,11 @@ class Evaluator(Protocol):
         """Begin evaluation `number`."""
         ...
 
-    def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
-        """Number and outcome of what has finished since the last call; with `block`, wait until something has."""
+    def finished(self, patience: float | None = None) -> list[tuple[int, Outcome]]:
+        """Number and outcome of what has finished since the last call; wait until something has.
+
+        patience: seconds after which to wait no longer; None: without end.
+        """
         ...
 
     def close(self) -> None:
@@ -64,9 +68,9 @@ class InProcess:
         """Keep it until `finished` is called."""
         self._waiting.append((number, params))
 
-    def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
-        """Evaluate."""
-        if not block:
+    def finished(self, patience: float | None = None) -> list[tuple[int, Outcome]]:
+        """Evaluate, unless there is no time at all; what has begun cannot be stopped."""
+        if patience == 0.0:
             return []
         number, params = self._waiting.pop()
         return [(number, evaluate(self._objective, params, number))]
@@ -103,9 +107,9 @@ class GivenExecutor:
         except RuntimeError as error:  # BrokenExecutor among them
             raise BrokenWorkersError(f"the executor takes no more work ({describe(error)})") from error
 
-    def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
+    def finished(self, patience: float | None = None) -> list[tuple[int, Outcome]]:
         """Wait for the executor."""
-        done, _ = wait(self._running, timeout=None if block else 0.0, return_when=FIRST_COMPLETED)
+        done, _ = wait(self._running, timeout=patience, return_when=FIRST_COMPLETED)
         return [(self._running.pop(future), self._outcome(future)) for future in sorted(done, key=self._running.get)]  # type: ignore[arg-type]
 
     def _outcome(self, future: Future[Outcome]) -> Outcome:
@@ -184,21 +188,22 @@ class WorkerProcesses:
         slot.deadline = None if self._timeout is None else time.monotonic() + self._timeout
         self._running[slot.pool.submit(worker_process.evaluate_installed, params)] = slot
 
-    def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
+    def finished(self, patience: float | None = None) -> list[tuple[int, Outcome]]:
         """Wait for a result, a death or a deadline."""
+        end = math.inf if patience is None else time.monotonic() + patience
         while True:
-            patience = self._patience() if block else 0.0
-            done, _ = wait(self._running, timeout=patience, return_when=FIRST_COMPLETED)
-            if done or not block:
+            done, _ = wait(self._running, timeout=self._seconds_until(end), return_when=FIRST_COMPLETED)
+            if done or time.monotonic() >= end:
                 return sorted(self._collect(future) for future in done)
             for slot in self._running.values():
                 if slot.deadline is not None and time.monotonic() >= slot.deadline:
                     slot.late, slot.deadline = True, None
                     slot.kill()
 
-    def _patience(self) -> float | None:
-        deadlines = [slot.deadline for slot in self._running.values() if slot.deadline is not None]
-        return max(min(deadlines) - time.monotonic(), 0.0) if deadlines else None
+    def _seconds_until(self, end: float) -> float | None:
+        """To the first of the deadlines and `end`; None if there is neither."""
+        first = min([end, *(slot.deadline for slot in self._running.values() if slot.deadline is not None)])
+        return max(first - time.monotonic(), 0.0) if math.isfinite(first) else None
 
     def _collect(self, future: Future[Outcome]) -> tuple[int, Outcome]:
         slot = self._running.pop(future)

@@ -12,16 +12,17 @@ from compbo.bo.optimizer import Optimizer
 from compbo.records import COMPLETE, FAIL, RUNNING, Record
 from compbo.run.executors import BrokenWorkersError
 from compbo.run.failures import check_failures
-from compbo.run.result import Result, RunError, RunInterrupted
+from compbo.run.result import Result, RunError
+from compbo.run.stops import STOP, Stopped
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable
 
     from compbo.evaluation import Evaluation, Outcome
     from compbo.run.executors import Evaluator
     from compbo.run.plan import RunPlan
     from compbo.run.progress import RunProgress
+    from compbo.run.stops import StopRules
     from compbo.storage import StoredRun
 
 
@@ -35,12 +36,13 @@ class Run:
         evaluator: Evaluator,
         store: StoredRun,
         progress: RunProgress,
-        callback: Callable[[Optimizer], None] | None,
+        stops: StopRules,
         interrupted: threading.Event,
     ) -> None:
         self.optimizer, self.plan, self.evaluator, self.store = optimizer, plan, evaluator, store
-        self.progress, self.callback = progress, callback
+        self.progress, self.stops = progress, stops
         self._interrupted = interrupted
+        self._stopped: Stopped | None = None
         self.records: dict[int, Record] = {}
         self.waiting: deque[int] = deque()
         self.running: set[int] = set()
@@ -48,7 +50,8 @@ class Run:
     @property
     def result(self) -> Result:
         """What there is so far."""
-        return Result(self.optimizer, tuple(self.records[number] for number in sorted(self.records)))
+        records = tuple(self.records[number] for number in sorted(self.records))
+        return Result(self.optimizer, records, self._stopped)
 
     @property
     def finished(self) -> int:
@@ -56,19 +59,20 @@ class Run:
         return len(self.records) - len(self.waiting) - len(self.running)
 
     def complete(self) -> Result:
-        """Resume or begin, and go on to the end."""
+        """Resume or begin, and go on to the end: until the evaluations are used up, or a rule or Ctrl-C stops it."""
         try:
             self._go_on()
-        except KeyboardInterrupt as interrupt:
-            raise self._stopped() from interrupt
+        except KeyboardInterrupt:
+            self._end_interrupted()
         except Exception as error:
             if self._interrupted.is_set():  # some libraries turn an interrupt into an error of their own
-                raise self._stopped() from error
-            if isinstance(error, BrokenWorkersError):
+                self._end_interrupted()
+            elif isinstance(error, BrokenWorkersError):
                 raise RunError(
                     "The run stopped: {reason}. What was evaluated is kept.", self.result, reason=error
                 ) from error
-            raise
+            else:
+                raise
         finally:
             self.evaluator.close()
             self.progress.close()
@@ -77,15 +81,21 @@ class Run:
 
     def _go_on(self) -> None:
         self._resume()
-        while not self._interrupted.is_set() and self._step():
-            pass
+        while not self._interrupted.is_set() and not self._must_stop():
+            self._step()
         if self._interrupted.is_set():
             raise KeyboardInterrupt
+        self._collect(0.0)  # what finished meanwhile
 
-    def _stopped(self) -> RunInterrupted:
+    def _must_stop(self) -> bool:
+        if self._stopped is None:
+            self._stopped = self.stops.reason(self._best_value())
+        return self._stopped is not None
+
+    def _end_interrupted(self) -> None:
         self._interrupted.set()
-        self._collect(block=False)  # what finished during the last ask
-        return RunInterrupted(self.result)
+        self._collect(0.0)  # what finished during the last ask
+        self._stopped = Stopped.INTERRUPTED
 
     def _resume(self) -> None:
         if self.plan.retry_failed:
@@ -102,17 +112,19 @@ class Run:
         self.optimizer = Optimizer.resume(space, settings, stored.history, stored.telemetry)
         self.records = {record.number: record for record in stored.records}
 
-    def _step(self) -> bool:
-        """Ask if it is time, submit what fits, record what has finished; whether there is more to do."""
+    def _step(self) -> None:
+        """Ask if it is time, submit what fits, record what has finished."""
         self._refill()
+        if self._must_stop():  # the ask took the rest of the time; its points are stored, and evaluated on resuming
+            return
         while self.waiting and self.evaluator.room > 0 and self.finished + len(self.running) < self.plan.evaluations:
             number = self.waiting.popleft()
             self.running.add(number)
             self.evaluator.submit(number, self.records[number].params)
-        if not self.running:
-            return False
-        self._collect(block=True)
-        return True
+        if self.running:
+            self._collect(self.stops.seconds_left)
+        else:
+            self._stopped = Stopped.EVALUATIONS
 
     def _refill(self) -> None:
         batch = self.optimizer.settings.batch_size
@@ -135,8 +147,8 @@ class Run:
         self.waiting.extend(numbers)
         self.progress.asked(self.optimizer.telemetry[-1], seconds)
 
-    def _collect(self, *, block: bool) -> None:
-        for number, outcome in self.evaluator.finished(block=block):
+    def _collect(self, patience: float | None) -> None:
+        for number, outcome in self.evaluator.finished(patience):
             if outcome.value is not None or not self._interrupted.is_set():
                 self._finish(number, outcome)  # a failure may be the interrupt's doing: evaluated again on resuming
         self._check_failures()
@@ -157,8 +169,8 @@ class Run:
         self.records[number] = record
         self.optimizer.tell([number], [record.value], [record.message])
         self.progress.evaluated(record, self._best_value())
-        if self.callback is not None:
-            self.callback(self.optimizer)
+        if self.plan.callback is not None and self.plan.callback(self.optimizer) is STOP:
+            self._stopped = self._stopped or Stopped.CALLBACK
 
     def _best_value(self) -> float | None:
         best: Evaluation | None = self.optimizer.best

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compbo.errors import OptionError
-from compbo.inputs import positive_seconds, whole_number
+from compbo.inputs import positive_seconds, real, whole_number
 from compbo.run.executors import GivenExecutor, InProcess, WorkerProcesses
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ class RunPlan:
     study_name: str = "compbo"
     max_failures: int | None = None
     retry_failed: bool = False
+    time_limit: float | None = None
+    target: float | None = None
     progress: bool | None = None
-    callback: Callable[[Optimizer], None] | None = None
+    callback: Callable[[Optimizer], object] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be carried out, before anything is evaluated."""
@@ -51,12 +54,17 @@ class RunPlan:
                 object.__setattr__(self, name, whole_number(name, value, least))
         self._check_executor()
         self._check_asynchronous()
-        if self.timeout is not None:
-            object.__setattr__(self, "timeout", positive_seconds("timeout", self.timeout))
-            if self.workers is None:
-                raise OptionError(
-                    "timeout", "{option} needs {workers}: only an evaluation in a process of its own can be stopped."
-                )
+        for name in ("timeout", "time_limit"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, positive_seconds(name, getattr(self, name)))
+        if self.target is not None:
+            if not math.isfinite(real(self.target)):
+                raise OptionError("target", "{option} must be a finite number, got {given!r}.", given=self.target)
+            object.__setattr__(self, "target", real(self.target))
+        if self.timeout is not None and self.workers is None:
+            raise OptionError(
+                "timeout", "{option} needs {workers}: only an evaluation in a process of its own can be stopped."
+            )
         if not isinstance(self.study_name, str) or not self.study_name:
             raise OptionError("study_name", "{option} is empty: leave it out, or give the run a name.")
         if self.callback is not None and not callable(self.callback):

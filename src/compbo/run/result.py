@@ -17,14 +17,23 @@ if TYPE_CHECKING:
     from compbo.bo.optimizer import Optimizer
     from compbo.bo.telemetry import Telemetry
     from compbo.records import Record
+    from compbo.run.stops import Stopped
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a run found."""
+    """What a run found.
+
+    Attributes:
+        optimizer: with all that was told; `result.optimizer.ask()` goes on.
+        records: the evaluations in the order of asking; what has not ended is RUNNING.
+        stopped: why the run ended: "evaluations used up", "target reached", "time limit", "stopped by the callback" or
+            "interrupted". None for a stored run that was loaded, and in an error, which says itself why.
+    """
 
     optimizer: Optimizer
     records: tuple[Record, ...]
+    stopped: Stopped | None = None
 
     @property
     def best(self) -> Record | None:
@@ -40,6 +49,11 @@ class Result:
     def best_value(self) -> float | None:
         """The value of the best evaluation; None if all failed."""
         return None if self.best is None else self.best.value
+
+    @property
+    def all_failed(self) -> bool:
+        """Whether something was evaluated, and nothing succeeded."""
+        return self.best is None and any(record.state == FAIL for record in self.records)
 
     @property
     def history(self) -> pd.DataFrame:
@@ -59,9 +73,10 @@ class Result:
 
     def __repr__(self) -> str:
         failed = sum(record.state == FAIL for record in self.records)
+        stopped = "" if self.stopped is None else f", stopped={str(self.stopped)!r}"
         return (
             f"Result(best_value={self.best_value!r}, best_params={self.best_params!r}, "
-            f"evaluations={len(self.records)}, failed={failed})"
+            f"evaluations={len(self.records)}, failed={failed}{stopped})"
         )
 
 
@@ -92,11 +107,3 @@ class AlwaysFailsError(RunError):
         self.traceback = traceback
         if traceback:
             self.add_note(f"The last one:\n{traceback}")
-
-
-class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C. What was evaluated is stored, and in `result`."""
-
-    def __init__(self, result: Result) -> None:
-        super().__init__("the run was interrupted")
-        self.result = result
