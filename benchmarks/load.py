@@ -13,8 +13,8 @@ from benchmarks.common import Row
 
 TITLE = "An ask beside busy processes"
 NOTE = (
-    "n = 500, d = 20, q = 8, a shifted Levy function; each package in a process of its own with the settings that its users "
-    "get (compbo: one thread; BoTorch and Optuna: PyTorch's choice), median of the asks after the first. Busy processes "
+    "n = 500, d = 20, q = 8, a shifted Levy function; each package in a process of its own, with what its users get "
+    "(compbo: one thread; BoTorch and Optuna: PyTorch's choice), median of the asks after the first. Busy processes "
     "count in a loop. Goal: beside two of them at most 2.5 times the quiet time, and the fastest of the three. `> 60`: "
     "the first ask had not come back after a minute."
 )
