@@ -478,7 +478,7 @@ def test_what_is_saved_is_strict_json() -> None:
     def refuse(word: str) -> float:
         raise AssertionError(word)
 
-    assert json.loads(optimizer.to_json(), parse_constant=refuse)["version"] == 3
+    assert json.loads(optimizer.to_json(), parse_constant=refuse)["version"] == 4
     again = Optimizer.from_json(optimizer.to_json())
     assert again.settings == optimizer.settings
     assert repr(again.telemetry) == repr(optimizer.telemetry)  # NaN included

@@ -16,8 +16,10 @@ from compbo.versions import VERSION
 if TYPE_CHECKING:
     from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
     from compbo.acquisition.portfolio import Portfolio
+    from compbo.bo.cross_validation import CrossValidation
     from compbo.bo.numbered_point import NumberedPoint
     from compbo.bo.optimizer import Optimizer
+    from compbo.bo.prediction import Prediction
     from compbo.bo.settings import Settings
     from compbo.bo.starts import StartPolicy
     from compbo.bo.telemetry import Telemetry
@@ -38,8 +40,10 @@ __version__ = VERSION
 _HOMES = {
     "compbo.acquisition.integrands": ("EI", "PI", "SR", "UCB", "LogEI"),
     "compbo.acquisition.portfolio": ("Portfolio",),
+    "compbo.bo.cross_validation": ("CrossValidation",),
     "compbo.bo.numbered_point": ("NumberedPoint",),
     "compbo.bo.optimizer": ("Optimizer",),
+    "compbo.bo.prediction": ("Prediction",),
     "compbo.bo.settings": ("Settings",),
     "compbo.bo.starts": ("StartPolicy",),
     "compbo.bo.telemetry": ("Telemetry",),
@@ -68,6 +72,7 @@ __all__ = [
     "Budget",
     "Categorical",
     "Constant",
+    "CrossValidation",
     "Evaluation",
     "Float",
     "Int",
@@ -78,6 +83,7 @@ __all__ = [
     "OptionError",
     "Ordinal",
     "Portfolio",
+    "Prediction",
     "Result",
     "RunError",
     "Settings",

@@ -50,6 +50,7 @@ class Evaluation(NamedTuple):
         message: why it failed, or what was told beside the value.
         number: of the trial; None only before it is part of a history.
         suggested: the point that was suggested, where another one was evaluated in its place.
+        error: standard deviation of the value in its own units, where it was told.
 
     >>> Evaluation({"x": 0.5}, None, "out of memory").failed
     True
@@ -60,6 +61,7 @@ class Evaluation(NamedTuple):
     message: str = ""
     number: int | None = None
     suggested: dict[str, Any] | None = None
+    error: float | None = None
 
     @property
     def failed(self) -> bool:
@@ -108,8 +110,13 @@ def as_outcome(value: Any) -> Outcome:
     return Outcome(number) if math.isfinite(number) else Outcome(None, f"returned {number}")
 
 
-def told_evaluation(params: dict[str, Any], number: int | None, value: Any, message: str) -> Evaluation:
-    """What a user tells of a point: a number, or None, NaN or infinity for a failure; ValueError for anything else."""
+def told_evaluation(
+    params: dict[str, Any], number: int | None, value: Any, message: str, error: Any = None
+) -> Evaluation:
+    """What a user tells of a point: a number, or None, NaN or infinity for a failure; ValueError for anything else.
+
+    error: standard deviation of the value; None: it is not known. That of a failed evaluation is not kept.
+    """
     if value is None:
         return Evaluation(params, None, message or "no value", number)
     try:
@@ -123,7 +130,19 @@ def told_evaluation(params: dict[str, Any], number: int | None, value: Any, mess
         raise ValueError(f"tell: {value!r} is not a number (None or NaN marks a failed evaluation).")
     if not math.isfinite(told):
         return Evaluation(params, None, message or f"the value was {told}", number)
-    return Evaluation(params, told, message, number)
+    return Evaluation(params, told, message, number, error=saved_error(error))
+
+
+def saved_error(error: Any) -> float | None:
+    """The standard deviation of a value, >= 0, or None; ValueError for anything else."""
+    if error is None:
+        return None
+    deviation = real(one_element(error))
+    if not 0.0 <= deviation < math.inf:
+        raise ValueError(
+            f"{error!r} is not the error of a value: give a standard deviation >= 0 in the units of the value, or None."
+        )
+    return deviation + 0.0
 
 
 def saved_value(value: Any) -> float | None:

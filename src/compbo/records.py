@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COMPLETE, FAIL, RUNNING = "COMPLETE", "FAIL", "RUNNING"
 COLUMNS = ("number", "state", "value")  # before the parameters
-TIMES = ("asked", "ended", "seconds", "traceback")  # after the message
+TIMES = ("error", "asked", "ended", "seconds", "traceback")  # after the message, in files
 MISSING = object()  # in the place of a parameter that an evaluation does not have
 FORMATS = (".csv", ".json", ".parquet")
 
@@ -38,6 +38,7 @@ class Record:
         params: the point.
         message: why it failed, or what was told beside the value.
         suggested: the point that was suggested, where another one was evaluated in its place.
+        error: standard deviation of the value, where it was told.
         traceback: where it failed.
         asked: when it was asked for, local time, as 2026-01-31T17:00:00.
         ended: when the result was stored.
@@ -50,6 +51,7 @@ class Record:
     params: dict[str, Any]
     message: str = ""
     suggested: dict[str, Any] | None = None
+    error: float | None = None
     traceback: str = field(default="", compare=False, repr=False)
     asked: str = field(default="", compare=False, repr=False)
     ended: str = field(default="", compare=False, repr=False)
@@ -65,8 +67,9 @@ def last_failure(records: Iterable[Record]) -> str:
 def rows_of(records: Sequence[Record], names: Iterable[str] | None = None, *, times: bool) -> list[dict[str, Any]]:
     """One dictionary per record: number, state, value, the parameters (`names`; None: all that occur), the message.
 
-    times: also when it was asked for and when it ended, its seconds and the traceback. A parameter that is called like
-    one of the other columns appears as `param:` and its name; one that the record does not have is MISSING.
+    times: also the error of the value, when it was asked for, when it ended, its seconds and the traceback. A parameter
+    that is called like one of the other columns appears as `param:` and its name; one that the record does not have is
+    MISSING.
     """
     after = ("message", *TIMES) if times else ("message",)
     names = dict.fromkeys(name for record in records for name in record.params) if names is None else names
@@ -89,7 +92,7 @@ def to_frame(records: Sequence[Record], names: Iterable[str] | None = None, *, t
     rows = rows_of(records, names, times=times)
     columns = rows[0] if rows else rows_of([Record(0, FAIL, None, {})], names, times=times)[0]
     frame = pd.DataFrame({key: pd.Series([_or_none(row[key]) for row in rows]) for key in columns})
-    return frame.astype({key: float for key in ("value", "seconds") if key in frame})
+    return frame.astype({key: float for key in ("value", "error", "seconds") if key in frame})
 
 
 def _or_none(cell: Any) -> Any:

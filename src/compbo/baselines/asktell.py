@@ -34,10 +34,10 @@ class Losses(NamedTuple):
     @classmethod
     def of(cls, space: Space, history: History) -> Losses:
         """Those of a history that is minimised."""
-        x, y, failed, pending = history.observations(space, "minimize")
-        loss = torch.where(failed, torch.inf, 0.0 - y)  # -y would make a zero negative
+        seen = history.observations(space, "minimize")
+        loss = torch.where(seen.failed, torch.inf, 0.0 - seen.y)  # -y would make a zero negative
         order = torch.argsort(loss, stable=True)
-        return cls(x[order], loss[order], pending)
+        return cls(seen.x[order], loss[order], seen.pending)
 
     def stream(self, seed: int, purpose: str, count: int) -> Generator:
         """Random numbers for one suggestion, named by everything that it depends on."""

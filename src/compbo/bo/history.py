@@ -69,6 +69,13 @@ class Observations(NamedTuple):
     y: Tensor  # (n,)
     failed: Tensor  # (n,) bool
     pending: Tensor  # (p, d)
+    errors: Tensor  # (n,) standard deviations that were told with the values; 0 where there was none
+    numbers: Tensor  # (n,) of the trials; no model sees them
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether some value was told with an error."""
+        return bool(self.errors.any())
 
     def incumbents(self, count: int) -> Tensor:
         """The points of the best observations (at most `count`, d), best first."""
@@ -76,7 +83,8 @@ class Observations(NamedTuple):
 
     def digest(self) -> str:
         """A short name that depends on what is known and pending, and on nothing else."""
-        parts = [tensor.numpy().tobytes() for tensor in (self.x, self.y, self.pending)]
+        known = (self.x, self.y, self.pending, *([self.errors] if self.has_errors else []))
+        parts = [tensor.numpy().tobytes() for tensor in known]
         return hashlib.sha256(b"|".join(parts)).hexdigest()[:32]
 
 
@@ -183,11 +191,14 @@ class History:
         worst = min((value for value in values if value is not None), default=-math.inf)
         y = [worst if value is None else value for value in values]
         x = space.to_unit([e.params for e in known])
-        order = sorted(range(len(y)), key=lambda i: (x[i].tolist(), y[i]))
+        errors = [0.0 if e.value is None else e.error or 0.0 for e in known]
+        order = sorted(range(len(y)), key=lambda i: (x[i].tolist(), y[i], errors[i]))
         pending = space.to_unit(self.pending)
         return Observations(
             x=x[order],
             y=torch.tensor([y[i] for i in order], dtype=DTYPE),
             failed=torch.tensor([values[i] is None for i in order], dtype=torch.bool),
             pending=pending[sorted(range(len(pending)), key=lambda i: pending[i].tolist())],
+            errors=torch.tensor([errors[i] for i in order], dtype=DTYPE),
+            numbers=torch.tensor([known[i].number for i in order], dtype=torch.long),
         )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from compbo.surrogate.gp import GP
     from compbo.surrogate.outputs import OutputTransform
 
+LARGEST_RELATIVE_ERROR = 1e4  # in units of the values' deviation: such an observation says nothing
 LARGEST_RELATIVE_NOISE = 1e100  # in units of the values' deviation: nothing can be learnt, and its square is finite
 
 
@@ -33,6 +34,7 @@ def model_of(space: Space, settings: Settings, observations: Observations) -> GP
         noise=settings.noise,
         outputs=settings.outputs,
         failed=observations.failed,
+        errors=observations.errors if observations.has_errors else None,
     )
 
 
@@ -46,6 +48,7 @@ def fit_model(
     noise: float | None,
     outputs: str = "none",
     failed: Tensor | None = None,
+    errors: Tensor | None = None,
 ) -> GP:
     """The Gaussian process of x (n, d) in the unit cube of the space and y (n,), both finite.
 
@@ -58,13 +61,33 @@ def fit_model(
         noise: standard deviation of the values in the units of y; None to learn it.
         outputs: the transform of the values by its name; it is fitted to what was measured.
         failed: (n,) bool, which evaluations failed; None if none did.
+        errors: (n,) standard deviations of single values in the units of y, which add to the noise; None for none.
 
     Returns:
         The fitted model.
     """
     transform = fit_outputs(outputs, y if failed is None else y[~failed])
     variance = noise_variance(noise, y, transform)
-    return fit_gp(x, y, kernel=kernel, priors=priors, noise=variance, rounder=space.rounder(), transform=transform)
+    known = None if errors is None else error_variances(errors, y, transform)
+    return fit_gp(
+        x,
+        y,
+        kernel=kernel,
+        priors=priors,
+        noise=variance,
+        rounder=space.rounder(),
+        transform=transform,
+        errors=known,
+    )
+
+
+def error_variances(errors: Tensor, y: Tensor, transform: OutputTransform) -> Tensor:
+    """Errors (n,) of the values y as the GP takes them: variances in the units of the standardised t(y).
+
+    Each is multiplied by the slope of t at its own value.
+    """
+    relative = errors * transform.slope(y) / standardise(transform.forward(y)).scale
+    return relative.clamp_max(LARGEST_RELATIVE_ERROR).square()
 
 
 def noise_variance(noise: float | None, y: Tensor, transform: OutputTransform) -> float | None:

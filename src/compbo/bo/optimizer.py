@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Never
 
+from compbo.bo.cross_validation import CrossValidation, cross_validation
 from compbo.bo.design import design_size
+from compbo.bo.explanation import explain_ask
 from compbo.bo.history import History
 from compbo.bo.model import model_of
 from compbo.bo.numbered_point import NumberedPoint
+from compbo.bo.prediction import predictions
 from compbo.bo.settings import BUDGET, STARTS, Settings, as_maximizer, refuse_unknown
 from compbo.bo.suggest import suggest
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.tell import pending_numbers, told_evaluations
-from compbo.evaluation import Evaluation, describe, saved_value
+from compbo.evaluation import Evaluation, describe, saved_error, saved_value
 from compbo.inputs import whole_number
 from compbo.space import Space
 from compbo.strict_json import dumps, with_numbers
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from compbo.acquisition.integrands import Acquisition
     from compbo.acquisition.portfolio import Portfolio
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
     NamedPoint = Mapping[str, Any] | int  # by its values, with its number if it carries one, or by its number alone
 
-FORMAT = 3  # of what `to_json` writes
+FORMAT = 4  # of what `to_json` writes
 
 
 class Optimizer:
@@ -183,6 +187,7 @@ class Optimizer:
         points: NamedPoint | Sequence[NamedPoint],
         values: float | Sequence[float | None] | None,
         messages: Sequence[str] | None = None,
+        errors: float | Sequence[float | None] | None = None,
     ) -> None:
         """Report results, in any order, of any points, asked for or not.
 
@@ -191,17 +196,61 @@ class Optimizer:
 
         A value of None, NaN or infinity is a failed evaluation: it is recorded with its message, avoided, and ends
         nothing. Nothing changes if any point or value is not valid.
+
+        errors: standard deviations of the values, in their units, each its own, where they are known. They add to the
+        `noise` of the model. The same point may be told again: every value counts.
         """
-        self._history = self._history.told(told_evaluations(self._space, self._history, points, values, messages))
+        told = told_evaluations(self._space, self._history, points, values, messages, errors)
+        self._history = self._history.told(told)
 
     def forget(self, points: NamedPoint | Sequence[NamedPoint]) -> None:
         """Withdraw pending points that will never be evaluated; nothing changes if one of them is not pending."""
         self._history = self._history.forgotten(pending_numbers(self._space, self._history, points))
 
+    def predict(self, points: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Any:
+        """What the model of what was told expects at a point, or at each of a list of points.
+
+        Returns:
+            A `Prediction`, or a list of them: `mean` and `deviation` of the objective, without noise, in its own units,
+            and `improvement`, the probability to be better than the best value so far.
+
+        >>> import compbo
+        >>> optimizer = compbo.Optimizer({"x": compbo.Float(0, 1)})
+        >>> optimizer.tell([{"x": 0.1}, {"x": 0.5}, {"x": 0.9}], [1.0, 0.0, 1.0])
+        >>> optimizer.predict({"x": 0.1}).improvement < 0.01
+        True
+        """
+        self._check_success("predict")
+        listed = [points] if isinstance(points, Mapping) else list(points)
+        found = predictions(self._space, self._settings, self._history, listed)
+        return found[0] if isinstance(points, Mapping) else found
+
+    def explain(self) -> str:
+        """Why the points of the last ask: what the model expects there, how they were found, in words."""
+        if not self._telemetry:
+            raise ValueError("explain: nothing has been asked for yet.")
+        return explain_ask(self._space, self._settings, self._history, self._telemetry[-1])
+
+    def cross_validation(self) -> CrossValidation:
+        """Leave-one-out cross-validation of the model: every value beside what it is predicted to be from the others.
+
+        >>> import compbo
+        >>> optimizer = compbo.Optimizer({"x": compbo.Float(0, 1)})
+        >>> points = [{"x": i / 10} for i in range(11)]
+        >>> optimizer.tell(points, [(p["x"] - 0.3) ** 2 for p in points])
+        >>> optimizer.cross_validation().error < 0.05
+        True
+        """
+        self._check_success("cross_validation")
+        return cross_validation(self._space, self._settings, self._history)
+
+    def _check_success(self, caller: str) -> None:
+        if not self._history.has_success:
+            raise ValueError(f"{caller}: nothing has been evaluated successfully yet.")
+
     def model(self) -> GP:
         """The surrogate of what has been told so far (values in the maximised orientation)."""
-        if not self._history.has_success:
-            raise ValueError("model: nothing has been evaluated successfully yet.")
+        self._check_success("model")
         observations = self._history.observations(self._space, self._settings.direction)
         return model_of(self._space, self._settings, observations)
 
@@ -247,6 +296,7 @@ class Optimizer:
                     e["message"],
                     _number(e["number"]),
                     None if e["suggested"] is None else space.validate(e["suggested"]),
+                    saved_error(e["error"]),
                 )
                 for e in data["evaluations"]
             ),

@@ -74,6 +74,7 @@ def _from_design(space: Space, settings: Settings, history: History, count: int)
         observations=len(history.evaluations),
         pending=len(history.pending),
         points=count,
+        first_number=history.next_number,
         start_seconds=time.perf_counter() - started,
     )
     return Suggestion(points, telemetry)
@@ -102,12 +103,14 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
         starts=settings.starts,
         minibatch=settings.minibatch,
     )
+    noisy = bool(settings.noise) or observations.has_errors
     with threads_for(0.0):
-        distinct = distinct_points(space, history, batch, problem, noisy=bool(settings.noise), generator=generator)
+        distinct = distinct_points(space, history, batch, problem, noisy=noisy, generator=generator)
     telemetry = replace(
         telemetry,
         observations=len(history.evaluations),
         modelled=len(gp.train_y),
+        first_number=history.next_number,
         fit_seconds=fit_seconds,
         outputs=gp.outputs.describe(),
         replaced=distinct.replaced,

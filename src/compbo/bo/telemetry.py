@@ -23,6 +23,7 @@ class Telemetry:
     modelled: int = 0  # of them, that the model was fitted to
     pending: int = 0
     points: int = 0  # suggested
+    first_number: int = -1  # of the trial of the first of them; the others follow
     acquisition_value: float = math.nan  # of the chosen batch
     acquisition_gain: float = math.nan  # over the best start batch
     acquisition_error: float = math.nan  # Monte-Carlo standard error of the value, from independent scrambles

@@ -24,7 +24,7 @@ class Named(NamedTuple):
 
 
 def told_evaluations(
-    space: Space, history: History, points: Any, values: Any, messages: Any = None
+    space: Space, history: History, points: Any, values: Any, messages: Any = None, errors: Any = None
 ) -> list[Evaluation]:
     """Evaluations from one point and its value, or a list of points and as many values; ValueError if any is wrong.
 
@@ -36,15 +36,17 @@ def told_evaluations(
         values: for one point a number, for a list a sequence or an array of one number per point (for a list of one,
             a number will do). None, NaN or infinity is a failed evaluation.
         messages: None, or a list of strings, one per point.
+        errors: None, or standard deviations of the values, in the shapes of `values`; None for one that is not known.
     """
     if isinstance(points, Mapping) or _as_number(points) is not None:
-        points, values = [points], [values]
+        points, values, errors = [points], [values], [errors]
     points = _listed("tell", points)
     results = [values] if _is_single(values) else list(values)
     notes = [""] * len(points) if messages is None else messages
     if not isinstance(notes, (list, tuple)) or not all(isinstance(note, str) for note in notes):
         raise ValueError(f"tell: messages must be a list of strings, one per point, got {messages!r}.")
-    for given, noun in ((results, "value"), (notes, "message")):
+    deviations = [None] * len(points) if errors is None else [errors] if _is_single(errors) else list(errors)
+    for given, noun in ((results, "value"), (notes, "message"), (deviations, "error")):
         if len(given) != len(points):
             raise ValueError(f"tell: {counted(len(points), 'point')} but {counted(len(given), noun)}.")
     named: list[Named] = []
@@ -55,7 +57,7 @@ def told_evaluations(
                 raise ValueError(f"tell: trial {found.number} is told twice.")
             found = Named(found.params, None)  # the same point again: another evaluation of it
         named.append(found)
-    return [told_evaluation(*point, *result) for point, *result in zip(named, results, notes, strict=True)]
+    return [told_evaluation(*point, *result) for point, *result in zip(named, results, notes, deviations, strict=True)]
 
 
 def pending_numbers(space: Space, history: History, points: Any) -> list[int]:

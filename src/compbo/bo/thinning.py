@@ -50,4 +50,5 @@ def thinned(observations: Observations, most: int | None) -> Observations:
     if most is None or len(observations.y) <= most:
         return observations
     kept = kept_by_rank(observations.y, most)
-    return observations._replace(x=observations.x[kept], y=observations.y[kept], failed=observations.failed[kept])
+    of_each = {"x", "y", "failed", "errors", "numbers"}
+    return observations._replace(**{name: getattr(observations, name)[kept] for name in of_each})

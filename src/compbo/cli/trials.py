@@ -107,7 +107,7 @@ def tell(
 
     A row is found by its number, or by its parameters; a parameter that was set a little differently is told as it was
     set. A row without a value is left out; one that failed has the word failed as its value, or a yes in the column
-    `failed`. A column `comment` is kept.
+    `failed`. A column `error` is the standard deviation of the value, a column `comment` is kept.
 
     [dim]compbo tell run.db next.csv[/]
     """

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from compbo.evaluation import saved_error
 from compbo.laboratory.cells import FAILED_WORDS, parameter_value, yes_or_no
-from compbo.laboratory.sheet import COMMENT, FAILED, IGNORED, MESSAGE, NUMBER, STATE, VALUE, column_of
+from compbo.laboratory.sheet import COMMENT, ERROR, FAILED, IGNORED, MESSAGE, NUMBER, STATE, VALUE, column_of
 from compbo.records import FAIL, RUNNING
 from compbo.words import counted, did_you_mean
 
@@ -60,6 +61,7 @@ class Filled(NamedTuple):
     value: float | None = None
     failed: bool = False
     comment: str = ""
+    error: float | None = None  # standard deviation of the value
 
     @property
     def is_told(self) -> bool:
@@ -96,8 +98,8 @@ def results_of(space: Space, sheet: Sheet, value_column: str | None = None) -> R
         complaints.append(Complaint(0, f'there is no column "{value}"; there are {", ".join(sheet.columns)}', "value"))
     parameters = [column_of(name) for name in space.names]
     for column in sheet.columns:
-        if column not in (*parameters, value, NUMBER, FAILED, COMMENT, STATE, MESSAGE, *IGNORED):
-            hint = did_you_mean(column, [*parameters, NUMBER, value, FAILED, COMMENT], NEAR)
+        if column not in (*parameters, value, NUMBER, ERROR, FAILED, COMMENT, STATE, MESSAGE, *IGNORED):
+            hint = did_you_mean(column, [*parameters, NUMBER, value, ERROR, FAILED, COMMENT], NEAR)
             if hint:
                 complaints.append(Complaint(0, f'column "{column}" is not known: {hint} Rename it, or remove it'))
             else:
@@ -148,7 +150,8 @@ def _filled(space: Space, line: Line, value_column: str) -> Filled:
             rounding[name] = line.style.half_a_digit(cell)
     number = line.read(NUMBER, lambda cell: _whole(line.style.number(cell), cell))
     comment = line.cells.get(COMMENT) or line.cells.get(MESSAGE) or ""
-    return Filled(line.number, number, params, rounding, *_result(line, value_column), str(comment))
+    error = line.read(ERROR, lambda cell: saved_error(line.style.number(cell)))
+    return Filled(line.number, number, params, rounding, *_result(line, value_column), str(comment), error)
 
 
 def _result(line: Line, value_column: str) -> tuple[float | None, bool]:

@@ -1,7 +1,7 @@
 """A sheet: points with room for their results, as people fill it in. Reading and writing it.
 
 CSV as every spreadsheet writes it, or JSON lines (a name that ends in .jsonl). Columns: `number`, the parameters,
-`value`, `failed`, `comment`; and what `compbo export` writes is understood too.
+`value`, `error`, `failed`, `comment`; and what `compbo export` writes is understood too.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
-NUMBER, VALUE, FAILED, COMMENT, STATE, MESSAGE = "number", "value", "failed", "comment", "state", "message"
+NUMBER, VALUE, ERROR, FAILED, COMMENT = "number", "value", "error", "failed", "comment"
+STATE, MESSAGE = "state", "message"
 PREDICTED = ("predicted mean", "predicted deviation")
 IGNORED = (*PREDICTED, "asked", "ended", "seconds", "traceback")  # ours, and not read
-RESERVED = (NUMBER, VALUE, FAILED, COMMENT, STATE, MESSAGE, *IGNORED)
+RESERVED = (NUMBER, VALUE, ERROR, FAILED, COMMENT, STATE, MESSAGE, *IGNORED)
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 
@@ -88,7 +89,7 @@ def sheet_row(number: int, params: Mapping[str, Any], predicted: Sequence[float]
         VALUE: None,
         FAILED: None,
         COMMENT: None,
-        **dict(zip(PREDICTED, map(_rounded, predicted) if predicted else (None, None), strict=True)),
+        **dict(zip(PREDICTED, map(_rounded, predicted[:2]) if predicted else (None, None), strict=True)),
     }
 
 

@@ -69,7 +69,7 @@ def tell_results(run: StoredRun, results: Results, place: object, *, replace: bo
     pending = {number: found.evaluation for number, (_, found) in told.items() if found.is_pending}
     for number, evaluation in pending.items():
         used = None if evaluation.suggested is None else evaluation.params
-        run.finish(number, Outcome(evaluation.value, evaluation.message), used)
+        run.finish(number, Outcome(evaluation.value, evaluation.message), used, evaluation.error)
     corrected = [found.evaluation for _, found in told.values() if not found.is_pending]
     numbers = run.add_evaluations(corrected)
     replaced = {e.number or 0: number for e, number in zip(corrected, numbers, strict=True)}
@@ -84,7 +84,7 @@ def _told(space: Space, contents: Contents, row: Filled, *, replace: bool) -> _T
     if pending is not None:
         params = space.validate({**pending, **_set_differently(space, row, pending)})
         suggested = dict(pending) if params != pending else None
-        return _Told(Evaluation(params, row.value, _message(row), number, suggested), is_pending=True)
+        return _Told(Evaluation(params, row.value, _message(row), number, suggested, _error(row)), is_pending=True)
     now = contents.now(number)
     if history.pending_point(now) is not None:
         if row.failed:
@@ -93,13 +93,14 @@ def _told(space: Space, contents: Contents, row: Filled, *, replace: bool) -> _T
     before = next((e for e in history.evaluations if e.number == now), None)
     if before is None:
         raise ValueError(f"trial {number} {history.fate(number)}")
-    if before.value == row.value and _describes(space, row, before.params):
+    same_error = row.error is None or row.error == before.error
+    if before.value == row.value and same_error and _describes(space, row, before.params):
         return None
     if not replace:
         value = "as failed" if before.value is None else f"with the value {before.value!r}"
         raise ToldBeforeError(f"trial {number} was told already, {value}")
     params = space.validate({**before.params, **_set_differently(space, row, before.params)})
-    return _Told(Evaluation(params, row.value, _message(row), now), is_pending=False)
+    return _Told(Evaluation(params, row.value, _message(row), now, error=_error(row)), is_pending=False)
 
 
 def evaluations_of(space: Space, results: Results, place: object) -> list[tuple[Filled, Evaluation]]:
@@ -111,7 +112,7 @@ def evaluations_of(space: Space, results: Results, place: object) -> list[tuple[
     found = []
     for row in results.told:
         try:
-            found.append((row, Evaluation(space.validate(row.params), row.value, _message(row))))
+            found.append((row, Evaluation(space.validate(row.params), row.value, _message(row), error=_error(row))))
         except ValueError as error:
             complaints.append(Complaint(row.line, str(error).rstrip(".")))
     if complaints:
@@ -137,6 +138,11 @@ def import_evaluations(run: StoredRun, evaluations: list[tuple[Filled, Evaluatio
 
 def _identity(params: dict[str, Any], value: float | None) -> str:
     return f"{point_key(params)} {value!r}"
+
+
+def _error(row: Filled) -> float | None:
+    """That of a value; a failed evaluation has none."""
+    return None if row.value is None else row.error
 
 
 def _message(row: Filled) -> str:

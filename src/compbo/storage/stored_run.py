@@ -22,6 +22,7 @@ from compbo.storage.sqlite import explained
 from compbo.storage.trials import (
     ASK,
     BATCH,
+    ERROR,
     FORGOTTEN,
     IMPORTED,
     MESSAGE,
@@ -136,8 +137,13 @@ class StoredRun:
 
     # What became of it
 
-    def finish(self, number: int, outcome: Outcome, used: Mapping[str, Any] | None = None) -> None:
-        """Commit the end of an evaluation; used: the point, if it is not the one that was suggested."""
+    def finish(
+        self, number: int, outcome: Outcome, used: Mapping[str, Any] | None = None, error: float | None = None
+    ) -> None:
+        """Commit the end of an evaluation.
+
+        used: the point, if it is not the one that was suggested. error: standard deviation of the value, if known.
+        """
         from optuna.trial import TrialState
 
         trial_id = self._trial_ids[number]
@@ -145,7 +151,7 @@ class StoredRun:
         with explained(self._storage):
             for key, text in pack(USED, dict(used)).items() if used is not None else ():
                 self._storage.set_trial_system_attr(trial_id, key, text)
-            for key, value in _notes(outcome).items():
+            for key, value in _notes(outcome, error).items():
                 self._storage.set_trial_user_attr(trial_id, key, value)
             for key, text in _traceback(outcome).items():
                 self._storage.set_trial_system_attr(trial_id, key, text)
@@ -179,7 +185,7 @@ class StoredRun:
                 evaluation.params,
                 "FAIL" if evaluation.failed else "COMPLETE",
                 evaluation.value,
-                _notes(Outcome(evaluation.value, evaluation.message)),
+                _notes(Outcome(evaluation.value, evaluation.message), evaluation.error),
                 {IMPORTED: True, **({} if evaluation.number is None else {REPLACES: evaluation.number})},
             )
             for evaluation in evaluations
@@ -217,9 +223,9 @@ class StoredRun:
         return number
 
 
-def _notes(outcome: Outcome) -> dict[str, Any]:
+def _notes(outcome: Outcome, error: float | None) -> dict[str, Any]:
     """The user attributes of a finished trial."""
-    notes = {MESSAGE: outcome.message[:LONGEST_TEXT], SECONDS: outcome.seconds}
+    notes = {MESSAGE: outcome.message[:LONGEST_TEXT], SECONDS: outcome.seconds, ERROR: error}
     return {key: value for key, value in notes.items() if value not in ("", None)}
 
 

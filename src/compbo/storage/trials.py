@@ -32,7 +32,7 @@ FORGOTTEN = "compbo:forgotten"  # it will never be evaluated
 IMPORTED = "compbo:imported"  # it was evaluated before the run
 TRACEBACK = "compbo:traceback"
 # User attributes: the dashboard shows them
-MESSAGE, VERDICT, SECONDS = "message", "verdict", "seconds"
+MESSAGE, VERDICT, SECONDS, ERROR = "message", "verdict", "seconds", "error"
 
 
 class Contents(NamedTuple):
@@ -56,7 +56,11 @@ def contents_of(space: Space, trials: Sequence[FrozenTrial]) -> Contents:
     points = [space.validate({k: v for k, v in r.params.items() if k in space.parameters}) for r in records]
     known = list(zip(records, points, strict=True))
     history = History(
-        tuple(Evaluation(point, r.value, r.message, r.number, r.suggested) for r, point in known if r.state != RUNNING),
+        tuple(
+            Evaluation(point, r.value, r.message, r.number, r.suggested, r.error)
+            for r, point in known
+            if r.state != RUNNING
+        ),
         tuple(NumberedPoint(point, r.number) for r, point in known if r.state == RUNNING),
         next_number=len(trials),
     )
@@ -105,6 +109,7 @@ def _record(trial: FrozenTrial, origin: FrozenTrial) -> Record:
         params=params,
         message=str(trial.user_attrs.get(MESSAGE, "pruned" if pruned else "")),
         suggested=suggested,
+        error=_error(trial),
         traceback=str(unpack(TRACEBACK, trial.system_attrs) or ""),
         asked=_time(trial.datetime_start),
         ended=_time(trial.datetime_complete),
@@ -118,6 +123,12 @@ def _suggested(trial: FrozenTrial) -> dict[str, Any]:
 
 def _time(moment: datetime | None) -> str:
     return "" if moment is None else moment.isoformat(timespec="seconds")
+
+
+def _error(trial: FrozenTrial) -> float | None:
+    """Of a trial of compbo: other programs may mean something else by that word."""
+    ours = any(key.startswith("compbo:") for key in trial.system_attrs)
+    return _seconds(trial.user_attrs.get(ERROR)) if ours and trial.state.name == "COMPLETE" else None
 
 
 def _seconds(stored: Any) -> float | None:

@@ -44,13 +44,20 @@ class FeaturePosterior:
         outputscale: float,
         noise: float,
         rounder: Callable[[Tensor], Tensor] | None = None,
+        errors: Tensor | None = None,
     ) -> None:
-        """train_x (n, d), train_y (n,) minus the mean function; noise and outputscale are variances."""
+        """train_x (n, d), train_y (n,) minus the mean function; noise and outputscale are variances.
+
+        errors: (n,) variances of single observations beside the noise: such an observation weighs less.
+        """
         self.kernel = kernel
         self.rounder = rounder
         self.inputs = input_scale(kernel, lengthscale.to(DTYPE).expand(train_x.shape[-1]))
         self.scale = outputscale**0.5
         phi = self.features(train_x)
+        if errors is not None:
+            weight = (noise / (noise + errors)).sqrt()
+            phi, train_y = weight.unsqueeze(-1) * phi, weight * train_y
         ratio = noise / outputscale
         precision = phi.mT @ phi
         precision.diagonal().add_(ratio)

@@ -51,6 +51,7 @@ class GP:
     evaluations: int  # of J
     posterior: GPPosterior | FeaturePosterior
     outputs: OutputTransform = field(default_factory=Identity)  # t
+    errors: Tensor | None = None  # (n,) variances of single observations beside the noise, standardised
 
     @property
     def best(self) -> float:
@@ -63,8 +64,16 @@ class GP:
         Where outputs were transformed, those of t^-1 of a normal variable, which is cut off as far beyond the
         observed values as they reach among themselves: the tails of some transforms have no mean.
         """
+        return self.in_units(*self.marginals(x))
+
+    def marginals(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation (m,) of the latent function at x (m, d), standardised."""
         batch = self.posterior(x.unsqueeze(1), gradient_rows=0)
-        mean, deviation = self.mean + self.scale * batch.mean[:, 0], self.scale * batch.factor[:, 0, 0]
+        return batch.mean[:, 0], batch.factor[:, 0, 0]
+
+    def in_units(self, mean: Tensor, deviation: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation (m,) in the units of y of variables that are normal in standardised units."""
+        mean, deviation = self.mean + self.scale * mean, self.scale * deviation
         if isinstance(self.outputs, Identity):
             return mean, deviation
         nodes, weights = (torch.as_tensor(part) for part in np.polynomial.hermite_e.hermegauss(NODES))
@@ -79,6 +88,11 @@ class GP:
         """Standard deviation of the noise in the units of y; of transformed outputs, at the median observation."""
         middle = self._untransformed(self.mean + self.scale * self.train_y.median())
         return self.scale * math.sqrt(self.hyperparameters.noise) / float(self.outputs.slope(middle))
+
+    def values_at(self, standardised: Tensor) -> Tensor:
+        """Standardised values in the units of y, cut off as in `predict` where outputs were transformed."""
+        values = self.mean + self.scale * standardised
+        return values if isinstance(self.outputs, Identity) else self._untransformed(values)
 
     def _untransformed(self, t: Tensor) -> Tensor:
         """t^-1, cut off at one range of the observed values below and above them."""
@@ -98,6 +112,7 @@ def fit_gp(
     warm_start: Hyperparameters | None = None,
     rounder: Callable[[Tensor], Tensor] | None = None,
     transform: OutputTransform | None = None,
+    errors: Tensor | None = None,
     max_iterations: int = MAX_ITERATIONS,
 ) -> GP:
     """Fit to x (n, d) in the unit cube and y (n,), both finite.
@@ -106,18 +121,19 @@ def fit_gp(
     noise: a fixed variance in standardised units (`NOISELESS` for noiseless tasks), or None to learn it.
     warm_start: hyperparameters of a fit to almost the same data, to begin from.
     transform: of the outputs, before they are standardised; None for none.
+    errors: (n,) known variances of single observations, standardised, that add to the noise; None for none.
     """
     transform = Identity() if transform is None else transform
     x, y = _check_data(x, y, noise)
     rounded = x if rounder is None else rounder(x)
     outputs = standardise(transform.forward(y))
     n, d = rounded.shape
-    loss = NegativeLogPosterior(rounded, outputs.values, get_kernel(kernel), get_priors(priors, d), noise)
+    loss = NegativeLogPosterior(rounded, outputs.values, get_kernel(kernel), get_priors(priors, d), noise, errors)
     with lapack_threads_for(n**3):
         start = loss.cold_start() if warm_start is None else loss.pack(warm_start)
         theta, least = _minimise(loss, start, max_iterations)
         found = loss.unpack(theta)
-        posterior = posterior_with(loss.kernel, rounded, outputs.values, found, rounder)
+        posterior = posterior_with(loss.kernel, rounded, outputs.values, found, rounder, errors)
     return GP(
         rounded,
         outputs.values,
@@ -129,6 +145,7 @@ def fit_gp(
         loss.evaluations,
         posterior,
         transform,
+        errors,
     )
 
 
@@ -138,12 +155,13 @@ def posterior_with(
     y: Tensor,
     theta: Hyperparameters,
     rounder: Callable[[Tensor], Tensor] | None = None,
+    errors: Tensor | None = None,
 ) -> GPPosterior | FeaturePosterior:
     """The posterior of x (n, d) and y (n,), standardised, with these hyperparameters."""
     numbers = theta._asdict()
     if isinstance(kernel, FeatureKernel):
-        return FeaturePosterior(x, y, kernel=kernel, rounder=rounder, **numbers)
-    return GPPosterior(x, y, kernel=kernel, rounder=rounder, **numbers)
+        return FeaturePosterior(x, y, kernel=kernel, rounder=rounder, errors=errors, **numbers)
+    return GPPosterior(x, y, kernel=kernel, rounder=rounder, errors=errors, **numbers)
 
 
 def _check_data(x: Tensor, y: Tensor, noise: float | None) -> tuple[Tensor, Tensor]:

@@ -1,6 +1,8 @@
 """The loss of a fit: the negative log posterior of the hyperparameters, with its analytic gradient.
 
-    J = 1/2 log det C + 1/2 y^T C^-1 y + n/2 log 2 pi - log prior,   C = s_f^2 K + s_n^2 I
+    J = 1/2 log det C + 1/2 y^T C^-1 y + n/2 log 2 pi - log prior,   C = s_f^2 K + s_n^2 I + E
+
+E is the diagonal of the errors that observations came with, if they did.
 
 With M = alpha alpha^T - C^-1 the derivative with respect to C is -M/2; for the lengthscales only products are needed:
 sum_ij Q_ij (a_ik - a_jk)^2 = 2 (sum_i q_i a_ik^2 - a_k^T Q a_k), with q the row sums of Q. Q is symmetric, so its lower
@@ -64,14 +66,21 @@ class NegativeLogPosterior:
     """J(theta) and its gradient in log hyperparameters, theta = log (lengthscales, output scale[, noise])."""
 
     def __init__(
-        self, x: Tensor, y: Tensor, kernel: Kernel | FeatureKernel, priors: PriorSet, noise: float | None
+        self,
+        x: Tensor,
+        y: Tensor,
+        kernel: Kernel | FeatureKernel,
+        priors: PriorSet,
+        noise: float | None,
+        errors: Tensor | None = None,
     ) -> None:
-        """x (n, d), y (n,) standardised; noise fixed, or None to learn it."""
+        """x (n, d), y (n,) standardised; noise fixed, or None to learn it; errors (n,): known variances beside it."""
         self.x = input_scale(kernel, torch.ones_like(x[0]))(x)  # at lengthscales of 1
         self.y = y
         self.kernel = kernel
         self.priors = priors
         self.noise = noise
+        self.errors = errors
         self.evaluations = 0
 
     @property
@@ -126,9 +135,10 @@ class NegativeLogPosterior:
         # dJ/dC = -M/2, of which the lower triangle is enough; tr(M C) = y^T alpha - n spares a pass over K
         m = torch.addr(lower_inverse(inverse_factor), alpha, alpha, beta=-1.0)
         trace = noise * float(m.diagonal().sum())
+        known = 0.0 if self.errors is None else float(m.diagonal() @ self.errors)
         slope = self._lengthscale_slope(m, at).numpy()
         misfit = float(self.y @ alpha)
-        gradient = np.append(slope, [-0.5 * (misfit - len(self.y) - trace), -0.5 * trace])[: len(theta)]
+        gradient = np.append(slope, [-0.5 * (misfit - len(self.y) - trace - known), -0.5 * trace])[: len(theta)]
         return at.value, gradient - at.prior_slope
 
     def _lengthscale_slope(self, m: Tensor, at: _Forward) -> Tensor:
@@ -154,7 +164,7 @@ class NegativeLogPosterior:
         inputs = self.x / lengthscale
         k = self._kernel(inputs)
         covariance = outputscale * k.value
-        covariance.diagonal().add_(noise)
+        covariance.diagonal().add_(noise if self.errors is None else noise + self.errors)
         factor, _, failed = cholesky(covariance)
         whitened = torch.linalg.solve_triangular(factor, self.y.unsqueeze(-1), upper=False).squeeze(-1)
         value = factor.diagonal().log().sum() + 0.5 * whitened @ whitened + 0.5 * len(self.y) * math.log(2.0 * math.pi)

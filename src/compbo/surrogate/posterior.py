@@ -147,8 +147,12 @@ class GPPosterior:
         output_shift: float = 0.0,
         output_scale: float = 1.0,
         rounder: Callable[[Tensor], Tensor] | None = None,
+        errors: Tensor | None = None,
     ) -> None:
-        """train_x (n, d), train_y (n,) minus the mean function; noise and outputscale are variances."""
+        """train_x (n, d), train_y (n,) minus the mean function; noise and outputscale are variances.
+
+        errors: (n,) variances of single observations beside the noise; None if there are none.
+        """
         keep_freed_memory()
         self.kernel = kernel
         self.rounder = rounder
@@ -160,7 +164,7 @@ class GPPosterior:
         # one product with [A, 1] gives W A and the row sums of W
         self._train_and_ones = torch.cat([self.scaled_train, torch.ones_like(self.scaled_train[:, :1])], -1)
         covariance = kernel.evaluate(left_factor(self.scaled_train) @ self._train_right).value
-        covariance.diagonal().add_(noise / outputscale)
+        covariance.diagonal().add_(noise / outputscale if errors is None else (noise + errors) / outputscale)
         self.noise_ratio = noise / outputscale
         self.cholesky: Cholesky = cholesky(covariance)
         factor = self.cholesky.factor
