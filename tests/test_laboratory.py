@@ -441,3 +441,21 @@ def test_a_run_that_is_being_optimised_is_refused_and_goes_on_after_retry(folder
     )
     subprocess.run([*COMPBO, *words, "--max-failures", "0"], check=True, capture_output=True)
     assert [record.state for record in load_records("run.db")] == ["COMPLETE"] * 6
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_column_of_errors_is_taken_corrected_and_exported(folder: Path) -> None:
+    begin()
+    said = run("tell", "run.db", sheet("a.csv", "number;value;error\n0;1,5;0,25\n1;2,5;\n2;failed;0,1\n"))
+    assert "trial 0: 1.5 +- 0.25" in said.stdout
+    assert {r.number: r.error for r in load_records("run.db") if r.state != "RUNNING"} == {0: 0.25, 1: None, 2: None}
+    assert "Known already" in run("tell", "run.db", sheet("b.csv", "number,value\n0,1.5\n")).stderr
+    run("tell", "run.db", sheet("c.csv", "number,value,error\n0,1.5,0.5\n"), "--replace")
+    assert sorted(r.error for r in load_records("run.db") if r.value == 1.5) == [0.5]
+    said = run("tell", "run.db", sheet("d.csv", "number,value,error\n3,1.5,-1\n"), code=2)
+    assert "line 2: error: -1.0 is not the error of a value: give a standard deviation >= 0" in said.stderr
+    run("export", "run.db", "-o", "all.csv")
+    run("import", "other.db", "all.csv", "--space", "space.toml")
+    assert sorted(r.error for r in load_records("other.db") if r.value == 1.5) == [0.5]

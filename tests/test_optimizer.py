@@ -288,7 +288,7 @@ def test_what_is_left_out_under_a_number_is_as_suggested() -> None:
     optimizer = Optimizer(PLANE)
     (point,) = optimizer.ask(1)
     optimizer.tell(NumberedPoint({"y": 1.5}, point.number), 3.0)
-    assert optimizer.evaluations == [({"x": point["x"], "y": 1.5}, 3.0, "", 0, dict(point))]
+    assert optimizer.evaluations == [({"x": point["x"], "y": 1.5}, 3.0, "", 0, dict(point), None)]
     with pytest.raises(ValueError, match='"x" is missing'):
         optimizer.tell(NumberedPoint({"y": 1.5}, 7), 3.0)  # no pending point has this number
 
@@ -703,7 +703,7 @@ def test_what_is_not_a_saved_optimizer(text: object) -> None:
         Optimizer.from_json(text)  # type: ignore[arg-type]
 
 
-SAVED = {"params": {"x": 0.0, "y": 0.0}, "value": 1.0, "message": "", "number": 0, "suggested": None}
+SAVED = {"params": {"x": 0.0, "y": 0.0}, "value": 1.0, "message": "", "number": 0, "suggested": None, "error": None}
 
 
 @pytest.mark.parametrize(
@@ -713,6 +713,7 @@ SAVED = {"params": {"x": 0.0, "y": 0.0}, "value": 1.0, "message": "", "number": 
         ("settings", {}, "acquisition"),
         ("evaluations", [{**SAVED, "value": "1.0"}], "'1.0' is not the value"),
         ("evaluations", [{key: entry for key, entry in SAVED.items() if key != "value"}], "value"),
+        ("evaluations", [{**SAVED, "error": -1.0}], "-1.0 is not the error"),
         ("evaluations", [SAVED, SAVED], "every number once"),
         ("evaluations", [{**SAVED, "number": "0"}], "number must be a whole number"),
         ("pending", [{"number": 0, "params": {"x": 9.0, "y": 0.0}}], '"x"'),

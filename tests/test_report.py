@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import compbo
 from compbo.bo.optimizer import Optimizer
 from compbo.bo.verdict import Verdict
-from compbo.report import document, figures, figures_asks, figures_model, labels, render_report, slices, write_report
+from compbo.report import document, figures, figures_asks, figures_check, figures_model, labels, render_report, slices, write_report
 from compbo.report.axes import axis_of, fraction, position, values_along
 from compbo.report.data import collect
 from compbo.report.reproduce import call_in_python
@@ -457,3 +457,30 @@ def test_half_a_surrogate_pair_in_a_message_is_no_reason_to_fail(tmp_path: Path)
     optimizer = plain_run(0)
     optimizer.tell(optimizer.space.sample(1, torch.Generator().manual_seed(0)), [None], ["\ud800 broken"])
     assert b" broken" in write_report(optimizer, tmp_path / "run.html").read_bytes()
+
+
+# -- is the model right? ----------------------------------------------------------------------------------------------
+
+
+def test_the_page_shows_the_cross_validation(hostile: Optimizer) -> None:
+    report = collect(hostile)
+    surrogate = report["surrogate"]
+    assert surrogate is not None
+    check = surrogate["check"]
+    measured = [row["value"] for row in report["evaluations"]]
+    assert [measured[place] for place in surrogate["check_places"]] == pytest.approx(list(check.values))
+    assert len(check.values) == sum(value is not None for value in measured)
+    _, inside, outside = figures_check.check_figure(surrogate)["data"]
+    assert len(inside["x"]) / len(check.values) == pytest.approx(check.coverage)
+    assert sorted([*inside["x"], *outside["x"]]) == sorted(check.values)
+    page = render_report(hostile)
+    assert f"{check.coverage:.0%} of {len(check.values)} values inside of the intervals" in page
+    assert "Is the model right?" in page
+
+
+def test_few_values_say_little() -> None:
+    optimizer = Optimizer({"x": Float(0, 1)})
+    optimizer.tell({"x": 0.5}, 1.0)
+    surrogate = collect(optimizer)["surrogate"]
+    assert surrogate is not None
+    assert "So few values say little." in figures_check.check_words(surrogate)

@@ -125,6 +125,7 @@ def print_taken(told: Told, results: Results, file: Path) -> None:
     """One line for every kind of row."""
     for evaluation in told.taken:
         result = "failed" if evaluation.value is None else repr(evaluation.value)
+        result += "" if evaluation.error is None else f" +- {evaluation.error!r}"
         notes = [
             *(f"{name} {evaluation.params[name]}, not {old}" for name, old in _changed_parameters(evaluation).items()),
             *([evaluation.message] if evaluation.message not in ("", "no value") else ()),

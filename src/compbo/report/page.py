@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from compbo.inputs import check_target
-from compbo.report import figures, figures_asks, figures_model
+from compbo.report import figures, figures_asks, figures_check, figures_model
 from compbo.report import fragments as piece
 from compbo.report.data import Report, collect
 from compbo.report.document import filled, resource, script_slots, write_document
@@ -80,7 +80,7 @@ def _model_slots(report: Report, board: _Board) -> dict[str, str]:
     model = report["surrogate"]
     if model is None:
         none = piece.empty(report["no_surrogate"])
-        return {"chart_importance": none, "chart_slices": none, "chart_pairs": none}
+        return {f"chart_{name}": none for name in ("importance", "slices", "pairs", "check")}
     height = 80 + 26 * min(len(model["importance"]), figures_model.BARS)
     bars = figures_model.importance(model)
     slices = [
@@ -96,6 +96,9 @@ def _model_slots(report: Report, board: _Board) -> dict[str, str]:
         "chart_importance": board.place("importance", bars, "Importance of the parameters", height=height),
         "chart_slices": "".join(slices),
         "chart_pairs": pairs,
+        "chart_check": board.place(
+            "check", figures_check.check_figure(model), "Every value and what the others predict of it", height=360
+        ),
     }
 
 
@@ -148,6 +151,7 @@ def _words(report: Report) -> dict[str, str]:
         "importance_note": piece.safe(importance_note),
         "model_lead": piece.safe(_model_lead(report)),
         "slices_note": piece.safe(slices_note),
+        "check_note": piece.safe(figures_check.check_words(model)) if model is not None else "",
         "pair_control": piece.pair_control(labels) if labels else "",
         "verdicts": piece.verdict_list(),
         "call": piece.safe(report["call"]),

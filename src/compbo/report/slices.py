@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 import numpy as np
 import torch
 
+from compbo.bo.cross_validation import CrossValidation, cross_validation_of
 from compbo.bo.history import sign_of
 from compbo.bo.model import model_of
-from compbo.bo.thinning import kept_by_rank
+from compbo.bo.thinning import kept_by_rank, thinned
 from compbo.report.axes import ParameterAxis, axis_of, label, position, values_along
 from compbo.space import Space
 from compbo.space.codecs import width
@@ -79,6 +80,8 @@ class ModelSummary(TypedDict):
     kernel: str
     noise: float  # standard deviation in the units of the objective
     outputs: str  # transform of the values
+    check: CrossValidation
+    check_places: list[int]  # of its values, among the evaluations
 
 
 def summarise_model(space: Space, settings: Settings, history: History) -> tuple[ModelSummary | None, str]:
@@ -87,8 +90,9 @@ def summarise_model(space: Space, settings: Settings, history: History) -> tuple
     if best is None:
         return None, "There is no model yet: nothing has been evaluated successfully."
     fitted = _thinned(history, settings.direction)
+    observations = thinned(fitted.observations(space, settings.direction), settings.model_points)
     try:
-        model = model_of(space, settings, fitted.observations(space, settings.direction))
+        model = model_of(space, settings, observations)
     except (ValueError, ArithmeticError, RuntimeError) as error:  # torch.linalg raises RuntimeError
         logger.warning("report: the surrogate could not be fitted: %s", error)
         return None, f"The model could not be fitted: {error}"
@@ -100,6 +104,7 @@ def summarise_model(space: Space, settings: Settings, history: History) -> tuple
     sign = sign_of(settings.direction)
     top = [columns[i] for i in order]
     base = space.to_unit([best.params])
+    places = {evaluation.number or 0: place for place, evaluation in enumerate(history.evaluations)}
     return ModelSummary(
         importance=[Share(name=columns[i].axis["name"], share=float(shares[i])) for i in order],
         slices=[_slice(base, model, column, sign) for column in top[:SLICES]],
@@ -109,6 +114,8 @@ def summarise_model(space: Space, settings: Settings, history: History) -> tuple
         kernel=model.kernel.name,
         noise=model.noise_deviation,
         outputs=model.outputs.describe(),
+        check=(check := cross_validation_of(model, observations, settings.direction)),
+        check_places=[places[number] for number in check.numbers],
     ), ""
 
 
