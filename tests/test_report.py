@@ -24,7 +24,17 @@ from hypothesis import strategies as st
 import compbo
 from compbo.bo.optimizer import Optimizer
 from compbo.bo.verdict import Verdict
-from compbo.report import document, figures, figures_asks, figures_check, figures_model, labels, render_report, slices, write_report
+from compbo.report import (
+    document,
+    figures,
+    figures_asks,
+    figures_check,
+    figures_model,
+    labels,
+    render_report,
+    slices,
+    write_report,
+)
 from compbo.report.axes import axis_of, fraction, position, values_along
 from compbo.report.data import collect
 from compbo.report.reproduce import call_in_python
