@@ -57,9 +57,15 @@ class Box(NamedTuple):
 class Budget:
     """What one maximisation may spend.
 
-    steps: ascent steps T (generations of a population, iterations of L-BFGS-B).
-    seconds: wall clock; the best so far is returned, marked, when it runs out.
-    memory: bytes of working memory; a maximizer that would need more stops at once, marked.
+    Args:
+        steps: ascent steps T (generations of a population, iterations of L-BFGS-B).
+        seconds: wall clock; when it runs out, the best so far is returned with the status TIME. None: no limit.
+        memory: bytes of working memory; a maximizer that would need more stops at once, with the status MEMORY. None:
+            no limit.
+
+    >>> import compbo
+    >>> compbo.Settings(budget=compbo.Budget(steps=16)).budget.steps
+    16
     """
 
     steps: int = 64
@@ -67,7 +73,7 @@ class Budget:
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse budgets that buy nothing."""
+        """Refuse limits that are not positive."""
         object.__setattr__(self, "steps", whole_number("Budget: steps", self.steps))
         if self.seconds is not None:
             if not real(self.seconds) > 0:

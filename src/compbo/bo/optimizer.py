@@ -28,6 +28,10 @@ FORMAT = 2  # of what `to_json` writes
 class Optimizer:
     """Bayesian optimisation by ask and tell.
 
+    Args:
+        space: a `Space`, or a mapping of names to parameters.
+        options: the fields of `Settings`: acquisition, maximizer, batch_size, direction, seed, noise, outputs, ...
+
     >>> import compbo
     >>> optimizer = compbo.Optimizer({"x": compbo.Float(0, 1)}, batch_size=2, seed=0)
     >>> points = optimizer.ask()
@@ -37,12 +41,7 @@ class Optimizer:
     """
 
     def __init__(self, space: Space | Mapping[str, Any], **options: Any) -> None:
-        """Begin with nothing known.
-
-        Args:
-            space: a `Space`, or a mapping of names to parameters.
-            options: the fields of `Settings`: acquisition, maximizer, batch_size, direction, seed, noise, ...
-        """
+        """Begin with nothing known."""
         self._space = space if isinstance(space, Space) else Space(space)
         self._settings = Settings.of("Optimizer", options)
         self._history = History()
@@ -52,7 +51,7 @@ class Optimizer:
     def resume(
         cls, space: Space, settings: Settings, history: History, telemetry: Iterable[Telemetry] = ()
     ) -> Optimizer:
-        """The optimizer that has this history behind it, and the telemetry of its asks."""
+        """An optimizer that goes on from this history; telemetry: of the asks so far."""
         optimizer = cls(space)
         optimizer._settings, optimizer._history, optimizer._telemetry = settings, history, tuple(telemetry)
         return optimizer
@@ -64,7 +63,7 @@ class Optimizer:
 
     @property
     def settings(self) -> Settings:
-        """Everything else that determines a suggestion, but for the history."""
+        """Everything but the space and the history that determines a suggestion."""
         return self._settings
 
     @property
@@ -84,7 +83,7 @@ class Optimizer:
 
     @property
     def telemetry(self) -> list[Telemetry]:
-        """What every ask looked like, its verdict first of all; a list of the caller's own."""
+        """What every ask looked like, with its verdict; a list of the caller's own."""
         return list(self._telemetry)
 
     @property
@@ -121,7 +120,7 @@ class Optimizer:
         self._history = self._history.told(told_evaluations(self._space, points, values, messages))
 
     def forget(self, points: Sequence[Mapping[str, Any]]) -> None:
-        """Withdraw pending points that will never be evaluated; nothing changes if one of them is not pending."""
+        """Withdraw pending points that will not be evaluated; ValueError, and no change, if one is not pending."""
         self._history = self._history.forgotten([self._space.validate(point) for point in points])
 
     def model(self) -> GP:
@@ -132,7 +131,7 @@ class Optimizer:
         return model_of(self._space, self._settings, observations)
 
     def to_json(self) -> str:
-        """Everything needed to go on elsewhere as if never stopped."""
+        """Space, settings, evaluations, pending points and telemetry as JSON: `from_json` goes on from there."""
         return json.dumps(
             {
                 "version": FORMAT,
@@ -147,7 +146,7 @@ class Optimizer:
 
     @classmethod
     def from_json(cls, text: str) -> Optimizer:
-        """The inverse of `to_json`; ValueError if the text is something else."""
+        """The optimizer that `to_json` wrote as `text`; ValueError if the text is something else."""
         try:
             data = json.loads(text)
         except (TypeError, ValueError):

@@ -28,9 +28,10 @@ class Settings:
     """Everything but the space and the history that determines a suggestion: the options of `Optimizer`.
 
     Names of an acquisition and of a maximizer become values: `Settings(maximizer="RS").maximizer` is a `Maximizer`.
+    `priors="paper", outputs="none", acquisition="ucb"` is the method of the paper.
 
     Args:
-        acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
+        acquisition: a name (ei, pi, sr, ucb, logei), a value like `UCB(beta=0.5)`, a list of them that take turns
             from ask to ask, or "portfolio": UCB and SR in turn.
         maximizer: a name of the catalogue, or a `Maximizer`.
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
@@ -39,13 +40,19 @@ class Settings:
         seed: the source of everything random.
         kernel: of the Gaussian process, "matern52" or "se".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
-        outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
+        outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "none", or "auto", which is
+            Yeo-Johnson.
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
         initial_design: "sobol" or "uniform".
         initial_points: before the first suggestion of a model; None: two per dimension, from 2 to 16, at least a batch.
         starts: raw batches and restarts of a maximisation.
         budget: steps, seconds and memory of a maximisation.
         minibatch: samples K of one step.
+
+    >>> import compbo
+    >>> settings = compbo.Settings(priors="paper", outputs="none", acquisition="ucb")
+    >>> settings.acquisition, settings.maximizer.name
+    (UCB(beta=2.0), 'CAdam-ME')
     """
 
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio"
@@ -119,7 +126,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Settings:
-        """The inverse of `to_dict`."""
+        """The settings that `to_dict` wrote as `data`."""
         values = {
             "acquisition": portfolio_from_dict(data["acquisition"]),
             "maximizer": as_maximizer(**data["maximizer"]),

@@ -22,13 +22,18 @@ SMALL_GAIN = 0.05  # share of what was climbed: a probe that gains more says tha
 
 
 class Verdict(StrEnum):
-    """How a maximisation ended, in a word."""
+    """How a maximisation ended, in a word.
 
-    CONVERGED = "converged"
-    CLIMBING = "still climbing"
-    FLAT = "flat"
-    DEGRADED = "degraded"
-    DESIGN = "initial design"
+    >>> import compbo
+    >>> compbo.Verdict("flat") is compbo.Verdict.FLAT
+    True
+    """
+
+    CONVERGED = "converged"  # no step along the gradient gains much
+    CLIMBING = "still climbing"  # one more step would still gain
+    FLAT = "flat"  # the acquisition function has no slope
+    DEGRADED = "degraded"  # there was no maximisation to speak of: the reason says why
+    DESIGN = "initial design"  # nothing was maximised
 
 
 class Chosen(NamedTuple):

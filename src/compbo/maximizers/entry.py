@@ -26,9 +26,16 @@ THE_PAPER = "Grosnit et al., Journal of Machine Learning Research 22, 2021"
 class Entry:
     """One row of the catalogue: a name, what is built under it, and on which samples it works.
 
-    form: which samples the oracle is to be built on. build: called with one keyword argument per hyperparameter, makes
-    the climb; a ValueError if they do not go together. after_paper: not one of the paper's names. The other columns
-    (order, rule, tracker, samples, category) are read off what is built.
+    The other columns (order, rule, tracker, samples, category) are read off what is built.
+
+    Args:
+        name: what users call it.
+        form: which samples the oracle is to be built on.
+        hyperparameters: by name, each with its default and its domains.
+        build: called with one keyword argument per hyperparameter, makes the climb; a ValueError if they do not go
+            together.
+        citation: where the method was published.
+        after_paper: whether it is missing in the paper.
     """
 
     name: str
@@ -132,7 +139,13 @@ class Entry:
 class Maximizer:
     """An entry with its hyperparameters settled: call it to maximise.
 
-    hyperparameters: those that differ from the defaults; afterwards all of them, read-only.
+    Args:
+        entry: the row of the catalogue.
+        hyperparameters: those that differ from the defaults; afterwards all of them, read-only.
+
+    >>> import compbo
+    >>> compbo.Maximizer(compbo.CATALOGUE["SCGA"], {"lr": 1.0}).hyperparameters["lr"]
+    1.0
     """
 
     entry: Entry

@@ -69,8 +69,8 @@ def minimize(
         max_failures: stop with `TooManyFailuresError` when more evaluations than this have failed.
         progress: show a progress bar; None: only if stderr is a terminal.
         callback: called with the optimizer after every evaluation.
-        settings: every other option of `Optimizer`: acquisition, maximizer, hyperparameters, noise, priors, kernel,
-            initial_design, initial_points, starts, budget, minibatch.
+        settings: every other option of `Settings`: acquisition, maximizer, hyperparameters, noise, priors, kernel,
+            outputs, initial_design, initial_points, starts, budget, minibatch.
 
     Returns:
         A `Result`: the best point and value, all evaluations as a table, the telemetry of every ask, a report.
@@ -119,7 +119,7 @@ def maximize(
     callback: Callable[[Optimizer], None] | None = None,
     **settings: Unpack[SuggestionOptions],
 ) -> Result:
-    """Maximise an expensive function; arguments, result and errors are those of `minimize`.
+    """Maximise an expensive function; arguments, result and errors are the same as those of `minimize`.
 
     >>> import compbo
     >>> result = compbo.maximize(lambda p: -p["n"], {"n": compbo.Int(1, 4)}, evaluations=4, seed=0)
@@ -150,7 +150,19 @@ def complete_run(
     seed: int,
     settings: Mapping[str, Any],
 ) -> Result:
-    """Carry out a plan: `minimize` and `maximize` without their warning, for the command line, which says it itself."""
+    """The result of a plan: `minimize` and `maximize` without their warning; the command line has a warning of its own.
+
+    Args:
+        direction: "minimize" or "maximize".
+        objective: as for `minimize`.
+        space: as for `minimize`.
+        plan: how the run is carried out.
+        seed: the only source of randomness.
+        settings: the other options of `Settings`.
+
+    Returns:
+        What the run found.
+    """
     if not callable(objective):
         raise ValueError(f"The objective must be a function of one dictionary, got {type(objective).__name__}.")
     _check_names(direction, settings)
