@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def python_style(option: str, value: str) -> str:
-    """An option as Python writes it: `timeout`, or `timeout=3`."""
+    """An option as Python writes it: `timeout`, or `timeout=3` with the value 3."""
     return f"{option}={value}" if value else option
 
 

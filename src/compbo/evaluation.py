@@ -19,7 +19,7 @@ LONGEST_VALUE = 120  # characters of a returned value that a message shows
 
 
 class Outcome(NamedTuple):
-    """What an evaluation ended with: a finite value, or None and the reason."""
+    """What an evaluation ended with: a finite value, or None and a message with the reason."""
 
     value: float | None
     message: str = ""
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 class Evaluation(NamedTuple):
     """One evaluated point, as `Optimizer.evaluations` lists them.
 
-    Attributes:
+    Args:
         params: the point, a dictionary of parameter values.
         value: what the objective returned; None if the evaluation failed.
         message: why it failed, or what was told beside the value.
@@ -48,7 +48,7 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(objective: Objective, params: dict[str, Any], number: int = 0) -> Outcome:  # noqa: ARG001
-    """Call the objective at a point; an exception, or a result that is not a finite number, is a failure.
+    """The outcome at a point; an exception, or a result that is not a finite number, is a failure.
 
     Args:
         objective: the user's function. It gets a copy of the point, which it may change.
@@ -88,7 +88,10 @@ def as_outcome(value: Any) -> Outcome:
 
 
 def told_evaluation(params: dict[str, Any], value: Any, message: str) -> Evaluation:
-    """What a user tells of a point: a number, or None, NaN or infinity for a failure; ValueError for anything else."""
+    """The evaluation that a user tells: params, the point; its value, and a message about a failure.
+
+    A value of None, NaN or infinity is a failure; ValueError for anything that is not a number.
+    """
     if value is None:
         return Evaluation(params, None, message or "no value")
     try:
@@ -113,7 +116,7 @@ def saved_value(value: Any) -> float | None:
 
 
 def describe(error: BaseException) -> str:
-    r"""The type and the first line of an exception.
+    r"""The type and the first line of an error.
 
     >>> describe(RuntimeError("no disk\nsecond line"))
     'RuntimeError: no disk'

@@ -25,7 +25,7 @@ class Cholesky(NamedTuple):
 
     factor: Tensor
     jitter: Tensor
-    failed: Tensor
+    failed: Tensor  # True where there is no factor
 
 
 def cholesky(matrix: Tensor, rounding: float = 0.0) -> Cholesky:
@@ -61,7 +61,7 @@ def inverse_of_factor(factor: Tensor) -> Tensor:
 
 
 def lower_inverse(inverse_factor: Tensor) -> Tensor:
-    """The lower triangle of C^-1 = L^-T L^-1 (n, n), zeros above it, from L^-1."""
+    """The lower triangle of C^-1 = L^-T L^-1 (n, n), zeros above it, from inverse_factor = L^-1."""
     from scipy.linalg import lapack
 
     return torch.from_numpy(lapack.dlauum(inverse_factor.numpy().T, lower=0)[0].T)
@@ -111,7 +111,7 @@ def standardise(y: Tensor) -> Standardised:
 
 @cache
 def keep_freed_memory() -> bool:
-    """Ask glibc to keep freed blocks of up to 32 MB instead of handing them back; whether it did.
+    """Whether glibc was asked to keep freed blocks of up to 32 MB instead of handing them back.
 
     A step frees and allocates the same few megabytes again and again, and every time the kernel would map and clear
     the pages anew: that doubles the time of a value-and-gradient at small sizes. Elsewhere than on glibc, and where

@@ -24,18 +24,18 @@ class Record(NamedTuple):
     number: int
     state: str
     value: float | None
-    params: dict[str, Any]
+    params: dict[str, Any]  # the point
     message: str = ""
 
 
 def last_failure(records: Iterable[Record]) -> str:
-    """What the last failed evaluation said."""
+    """The message of the last failed evaluation among the records."""
     messages = [record.message for record in records if record.state == FAIL]
     return (messages[-1] if messages else "") or "no message"
 
 
 def to_frame(records: Sequence[Record], names: Iterable[str] | None = None, *, messages: bool = True) -> pd.DataFrame:
-    """Columns number, state, value, the parameters (`names`; None: all that occur), and the message.
+    """The records as a table: number, state, value, the parameters (`names`; None: all that occur), and the message.
 
     A parameter that is called like one of the other columns appears as `param:` and its name.
     """
@@ -54,13 +54,15 @@ def to_frame(records: Sequence[Record], names: Iterable[str] | None = None, *, m
 
 
 def check_format(path: str | os.PathLike[str]) -> None:
-    """ValueError if `write` would not know what to do with this file name."""
+    """ValueError if `write` does not know the suffix of this path."""
     if Path(path).suffix.lower() not in FORMATS:
         raise ValueError(f"{path}: the file name must end in one of {', '.join(FORMATS)}.")
 
 
 def write(records: Sequence[Record], path: str | os.PathLike[str], names: Iterable[str] | None = None) -> None:
-    """Number, state, value and the parameters as CSV, JSON (one record per line of a list) or Parquet, by suffix.
+    """Write the records to a path: CSV, JSON (one record per line of a list) or Parquet, by suffix.
+
+    Columns: number, state, value and the parameters (`names`; None: all that occur).
 
     Floats are written so that they read back exactly.
     """

@@ -16,12 +16,12 @@ def derive_seed(seed: int, *path: object) -> int:
 
 
 def stream(seed: int, *path: object) -> torch.Generator:
-    """A torch generator of its own for this purpose."""
+    """A torch generator of its own for this seed and path of names: what it is for."""
     return torch.Generator().manual_seed(derive_seed(seed, *path))
 
 
 def numpy_stream(seed: int, *path: object) -> np.random.Generator:
-    """A NumPy generator of its own for this purpose."""
+    """A NumPy generator of its own for this seed and path of names: what it is for."""
     return np.random.default_rng(derive_seed(seed, *path))
 
 

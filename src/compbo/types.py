@@ -106,9 +106,9 @@ class Trace:
     best_value: Tensor  # (B,)
     start_value: Tensor  # (B,)
     gradient_norm: Tensor  # (B,) of the last gradient; NaN for methods without one
-    status: tuple[Status, ...]
-    steps: int
-    seconds: float
+    status: tuple[Status, ...]  # how each restart ended
+    steps: int  # that were made
+    seconds: float  # wall clock
     jitter: float = 0.0  # largest relative jitter a Cholesky factor needed
     values: Tensor | None = None  # (steps, B), only if asked for
     points: Tensor | None = field(default=None, repr=False)  # (steps, B, q, d), only if asked for
@@ -120,7 +120,7 @@ class Inner(NamedTuple):
     v: Tensor
     pullback: Callable[[Tensor], Tensor]  # cotangent on v (rows, q, K) -> gradient (rows, q, d)
     failed: Tensor  # (B,) bool: no Cholesky factor, v is not to be trusted
-    jitter: float
+    jitter: float  # largest relative one that a Cholesky factor needed
 
 
 class Oracle(Protocol):

@@ -44,7 +44,7 @@ SPECTRA: dict[str, Callable[[tuple[int, ...], Generator], Tensor]] = {"matern52"
 
 
 def draw_frequencies(gp: GP, paths: int, count: int, generator: Generator) -> Tensor:
-    """Omega (S, F, d): frequencies of the kernel, for every path its own."""
+    """Omega (S, F, d): `count` = F frequencies of the kernel for each of S paths."""
     unit = SPECTRA[gp.kernel.name]((paths, count, gp.train_x.shape[1]), generator)
     return unit / gp.hyperparameters.lengthscale
 

@@ -45,7 +45,7 @@ def sign_of(direction: Direction) -> float:
 
 
 def best_evaluation(evaluations: Iterable[Evaluated], direction: Direction) -> Evaluated | None:
-    """The one with the best value, the first of equals; None if none has a value."""
+    """Of the evaluations, the one with the best value, the first of equals; None if none has a value."""
     sign = sign_of(direction)
     measured = [evaluation for evaluation in evaluations if evaluation.value is not None]
     return max(measured, key=lambda evaluation: sign * (evaluation.value or 0.0), default=None)

@@ -42,7 +42,7 @@ class Memory(Protocol):
 
 
 def start_memory(tracker: Tracker, oracle: Oracle, x: Tensor, draw: Draw, v: Tensor) -> Memory:
-    """zeta_0 = E[g](x_0): on all columns of the pool or, without a pool, v itself, the columns of the first draw."""
+    """zeta_0 = E[g](x_0), x = x_0: on all columns of the pool or, without a pool, v, the columns of the first draw."""
     if not tracker.remembers:
         return NoMemory(v)
     if draw.columns is None:

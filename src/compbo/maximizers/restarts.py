@@ -29,10 +29,10 @@ class Info:
     value: Tensor  # (B,) at the current points
     start_value: Tensor  # (B,)
     gradient_norm: Tensor  # (B,) of the last gradient
-    steps: int = 0
-    jitter: float = 0.0
+    steps: int = 0  # that were made
+    jitter: float = 0.0  # largest relative one that a Cholesky factor needed
     values: list[Tensor] = field(default_factory=list)  # after every step, if recorded
-    points: list[Tensor] = field(default_factory=list)
+    points: list[Tensor] = field(default_factory=list)  # after every step, if recorded
 
 
 class RestartBatch:

@@ -119,7 +119,7 @@ def maximize(
     callback: Callable[[Optimizer], None] | None = None,
     **settings: Unpack[SuggestionOptions],
 ) -> Result:
-    """Maximise an expensive function; arguments, result and errors are the same as those of `minimize`.
+    """Maximise an expensive function; arguments, result and errors are as for `minimize`.
 
     >>> import compbo
     >>> result = compbo.maximize(lambda p: -p["n"], {"n": compbo.Int(1, 4)}, evaluations=4, seed=0)

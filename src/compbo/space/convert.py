@@ -93,7 +93,10 @@ def _steps(name: str, distribution: FloatDistribution | IntDistribution) -> list
 
 
 def on_its_step(value: Any, distribution: BaseDistribution) -> Any:
-    """0.30000000000000004 is 0.3 if the step is 0.1: Optuna's samplers add steps up, a space lists them."""
+    """The value on the step of an Optuna distribution: 0.30000000000000004 becomes 0.3 if the step is 0.1.
+
+    Optuna's samplers add steps up, a space lists them.
+    """
     from optuna.distributions import FloatDistribution
 
     if not isinstance(distribution, FloatDistribution) or distribution.step is None or isinstance(value, bool):
@@ -103,7 +106,10 @@ def on_its_step(value: Any, distribution: BaseDistribution) -> Any:
 
 
 def to_optuna(parameters: Mapping[str, Parameter]) -> dict[str, BaseDistribution]:
-    """Distributions that accept every valid point; logit and bilog, which Optuna does not have, become linear."""
+    """Distributions that accept every valid point of the parameters.
+
+    The scales logit and bilog, which Optuna does not have, become linear.
+    """
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     def distribution(parameter: Parameter) -> BaseDistribution:
@@ -126,7 +132,10 @@ _BAYESMARK_KEYS = {
 
 
 def from_api_config(api_config: Mapping[str, Mapping[str, Any]]) -> dict[str, Parameter]:
-    """Bayesmark's description of a space; numbers given by `values` become an Ordinal of the sorted values."""
+    """The parameters of an api_config, Bayesmark's description of a space.
+
+    Numbers given by `values` become an Ordinal of the sorted values.
+    """
     return {name: _from_bayesmark(name, config) for name, config in api_config.items()}
 
 

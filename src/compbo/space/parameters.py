@@ -22,7 +22,7 @@ Scalar = bool | int | float | str | None
 
 
 def plain(value: Any) -> Any:
-    """The Python scalar behind a NumPy one; anything else as it is."""
+    """The Python scalar of a value that is a NumPy scalar; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 

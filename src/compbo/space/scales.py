@@ -28,7 +28,7 @@ _ATTEMPTS = 8
 
 
 class Scale(NamedTuple):
-    """An increasing function of the real numbers, or of a part of them, and its inverse."""
+    """An increasing function of the real numbers, or of a part of them, `warp`, and its inverse, `unwarp`."""
 
     warp: Callable[[Array], Array]
     unwarp: Callable[[Array], Array]

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class Lease:
-    """Exclusive use of a study, from `acquire` to `release`."""
+    """Exclusive use of a study (study_id in the storage), from `acquire` to `release`."""
 
     def __init__(self, storage: BaseStorage, study_id: int) -> None:
         self._storage = storage

@@ -44,7 +44,7 @@ class Contents(NamedTuple):
 
 
 class StoredRun:
-    """The study of one run, open for writing."""
+    """The study of one run (study_id in the storage), open for writing."""
 
     def __init__(self, storage: BaseStorage, study_id: int, space: Space) -> None:
         self._storage = storage
@@ -149,13 +149,16 @@ def load_optimizer(source: str | os.PathLike[str] | BaseStorage, study_name: str
 
 
 def load_records(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> list[Record]:
-    """All evaluations of a stored run, or of any Optuna study with one objective, in the order of asking."""
+    """All evaluations of a stored run, or of any Optuna study with one objective, in the order of asking.
+
+    source: a file, a URL or a storage. study_name: None if there is one study only.
+    """
     storage, study_id = _open_study(source, study_name)
     return _records(storage.get_all_trials(study_id, deepcopy=False))
 
 
 def copy_run(source: BaseStorage, study_name: str, path: str | os.PathLike[str]) -> None:
-    """A run of one storage in a new file."""
+    """Write the run `study_name` of the storage `source` into a new file at `path`."""
     import optuna
 
     with quiet_optuna():

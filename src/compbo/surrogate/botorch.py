@@ -160,7 +160,7 @@ class _Covariance(NamedTuple):
 
 
 def recognise(model: Any) -> GPPosterior | None:
-    """The fast posterior of a plain `SingleTaskGP`, or None where anything about it is out of the ordinary."""
+    """The fast posterior of a model that is a plain `SingleTaskGP`; None if anything about it is unusual."""
     from botorch.models import SingleTaskGP
 
     if type(model) is not SingleTaskGP or model.num_outputs != 1 or model.train_targets.ndim != 1:

@@ -52,7 +52,7 @@ class Hyperparameters(NamedTuple):
     """theta: lengthscales (d,), output scale s_f^2 and noise s_n^2 (variances, standardised units)."""
 
     lengthscale: Tensor
-    outputscale: float
+    outputscale: float  # a variance
     noise: float
 
 
@@ -72,7 +72,7 @@ class GP:
     hyperparameters: Hyperparameters
     loss: float  # J at the optimum
     evaluations: int  # of J
-    posterior: GPPosterior
+    posterior: GPPosterior  # of a batch of points
     outputs: OutputTransform = field(default_factory=Identity)  # t
 
     @property
@@ -123,7 +123,9 @@ def fit_gp(
     transform: OutputTransform | None = None,
     max_iterations: int = MAX_ITERATIONS,
 ) -> GP:
-    """Fit to x (n, d) in the unit cube and y (n,), both finite.
+    """The Gaussian process fitted to x (n, d) in the unit cube and y (n,), both finite.
+
+    kernel, priors: by name. rounder: x -> the nearest valid x. max_iterations: of L-BFGS-B.
 
     noise: a fixed variance in standardised units (`NOISELESS` for noiseless tasks), or None to learn it.
     warm_start: hyperparameters of a fit to almost the same data, to begin from.
@@ -186,7 +188,10 @@ class _Forward(NamedTuple):
 
 
 class NegativeLogPosterior:
-    """J(theta) and its gradient in log hyperparameters, theta = log (lengthscales, output scale[, noise])."""
+    """J(theta) and its gradient in log hyperparameters, theta = log (lengthscales, output scale[, noise]).
+
+    x, y, kernel, priors: of the fit. noise: a fixed variance, or None to learn it.
+    """
 
     def __init__(self, x: Tensor, y: Tensor, kernel: Kernel, priors: PriorSet, noise: float | None) -> None:
         """x (n, d), y (n,) standardised; noise fixed, or None to learn it."""

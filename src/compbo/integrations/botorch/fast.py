@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def fast_oracle(acqf: Any, q: int, make_samples: Callable[[int], Samples]) -> AcquisitionOracle | None:
-    """compbo's oracle of the same acquisition function, or None where anything about it is out of the ordinary.
+    """compbo's oracle of the same acquisition function `acqf` for batches of q points, or None if it has none.
+
+    make_samples: makes the samples, given the rows of a draw.
 
     qUCB's deviations are taken from the posterior mean instead of the sample mean, and qLogEI's maximum over the
     points is the exact one instead of a smooth one: the same expectations with less noise.

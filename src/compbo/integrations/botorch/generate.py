@@ -68,7 +68,7 @@ def gen_candidates(
 
 @dataclass(frozen=True)
 class CandidateGenerator:
-    """What `gen_candidates` returns: a value, which can be pickled and compared."""
+    """What `gen_candidates` returns: a value, which can be pickled and compared; fields as for `gen_candidates`."""
 
     maximizer: Maximizer
     steps: int = DEFAULT_STEPS

@@ -35,7 +35,7 @@ HOMOGENEOUS = 1e-6  # how far h(2 v) may be from 2 h(v), as a part of the larges
 
 
 class UtilityOracle(Sampled):
-    """draw / inner / outer of any `SampleReducingMCAcquisitionFunction`: see `compbo.types.Oracle`.
+    """draw / inner / outer of `acqf`, any `SampleReducingMCAcquisitionFunction`: see `compbo.types.Oracle`.
 
     tracked: whether the maximizer averages v over steps, so that it must be on the scale of the utility.
     """
@@ -158,7 +158,7 @@ class UtilityOracle(Sampled):
 
 
 class PlainOracle:
-    """An acquisition value as it is: one column, one row, no samples.
+    """The value of `acqf` as it is: one column, one row, no samples.
 
     For analytic, look-ahead and multi-objective acquisition functions, which the maximizers without a tracker can
     climb. v = alpha(x), f the identity.

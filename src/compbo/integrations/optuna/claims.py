@@ -28,7 +28,7 @@ PAUSE = 0.02  # seconds between two looks
 
 
 def holds(point: Point, number: int, look: Callable[[], StudyView]) -> bool:
-    """Whether trial `number`, which has claimed the point, may make the claim final."""
+    """Whether trial `number`, which has claimed the point, may make the claim final; look: reads the study anew."""
     for _ in range(LOOKS_AT_A_RIVAL):
         view = look()
         if view.repeats_allowed:

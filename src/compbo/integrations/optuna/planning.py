@@ -28,7 +28,7 @@ RECENT = 32  # how many numbers back an undecided trial is taken for one that is
 
 
 def first_of_block(number: int, batch_size: int) -> int:
-    """The number of the first trial that shares a joint batch with this one."""
+    """The number of the first trial that shares a joint batch of batch_size trials with trial `number`."""
     return number - number % batch_size
 
 

@@ -36,7 +36,7 @@ CONSTRAINTS = "constraints"  # Optuna's: a list, or one attribute "constraints:<
 
 
 def publish(storage: BaseStorage, trial_id: int, key: str, data: object) -> None:
-    """Write data as attributes of a trial, in place of what was there.
+    """Write data as attributes of trial `trial_id` in the storage, under `key`, in place of what was there.
 
     The first piece comes last: it says that the others are there.
     """
@@ -66,11 +66,11 @@ class JointBatch:
 class StudyView:
     """What the trials of a study say about one search space."""
 
-    evaluations: Sequence[Evaluation] = ()
+    evaluations: Sequence[Evaluation] = ()  # finished trials
     pending: Mapping[int, Point] = field(default_factory=dict)  # by trial number
     final: AbstractSet[int] = frozenset()  # those of them whose point will not change any more
     undecided: AbstractSet[int] = frozenset()  # running, and nobody knows yet what they will evaluate
-    batches: Sequence[JointBatch] = ()
+    batches: Sequence[JointBatch] = ()  # planned together
     repeats_allowed: bool = False  # finished trials have parameters outside the space: equal points, different trials
 
     def history(self, pending: Mapping[int, Point]) -> History:
@@ -80,11 +80,11 @@ class StudyView:
 
 
 class Announced(NamedTuple):
-    """What an unfinished trial will evaluate: its point, whether that may still change, whether it is unknown yet."""
+    """What an unfinished trial will evaluate."""
 
-    point: Point | None
-    final: bool
-    undecided: bool
+    point: Point | None  # None: nothing of this space
+    final: bool  # whether the point can no longer change
+    undecided: bool  # whether the point is unknown yet
 
 
 class Reader:

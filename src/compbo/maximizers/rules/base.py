@@ -25,7 +25,7 @@ RuleState = Any  # what one rule keeps of the past gradients: a tensor, or a Nam
 
 
 class Move(NamedTuple):
-    """The terms of the update, under their names in the paper."""
+    """The terms phi1, phi2, eta, delta and tau of the update, under their names in the paper."""
 
     phi1: Tensor
     eta: float
@@ -47,7 +47,7 @@ class Rule(NamedTuple):
 
 
 def apply(move: Move, x: Tensor, box: Box) -> Tensor:
-    """x_{t+1} from x_t."""
+    """x_{t+1} from x = x_t, the move and the box."""
     kept = x if move.delta == 1.0 else move.delta * x
     if move.phi2 is None:
         target = box.project(torch.add(kept, move.phi1, alpha=move.eta))
@@ -67,5 +67,5 @@ def average_square(past: Tensor, new: Tensor, beta: float) -> Tensor:
 
 
 def decayed(gradient: Tensor, x: Tensor, weight_decay: float) -> Tensor:
-    """G - w_d x: the penalty w_d |x|^2 / 2 of PyTorch's `weight_decay`, under ascent."""
+    """G - w_d x, from the gradient G: the penalty w_d |x|^2 / 2 of PyTorch's `weight_decay`, under ascent."""
     return gradient if weight_decay == 0 else torch.sub(gradient, x, alpha=weight_decay)

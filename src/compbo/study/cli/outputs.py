@@ -28,7 +28,7 @@ MemoryTable = Annotated[
 
 
 def register_outputs(app: typer.Typer) -> None:
-    """Add the commands to `compbo study`."""
+    """Add the commands of this file to `app`, that is `compbo study`."""
     for command in (tables, figures, report, export):
         app.command()(one_option_per_field(command))
 

@@ -117,7 +117,7 @@ def to_bytes(table: pd.DataFrame) -> bytes:
 
 
 def from_bytes(data: bytes, name: str = "The file") -> pd.DataFrame:
-    """The compact table of a Parquet file; ValueError if it is none."""
+    """The compact table in the data of a Parquet file; ValueError, with the name of the file, if it is none."""
     pa, pq = load_optional("pyarrow", "study"), load_optional("pyarrow.parquet", "study")
     try:
         arrow = pq.read_table(io.BytesIO(data))
@@ -134,5 +134,5 @@ def from_bytes(data: bytes, name: str = "The file") -> pd.DataFrame:
 
 
 def finished(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of cells that were done."""
+    """The rows of a table whose cells were done."""
     return table[table["status"] == DONE]

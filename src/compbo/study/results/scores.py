@@ -67,6 +67,8 @@ def best_share(final: ArrayLike) -> Array:
 def bayesmark_score(loss: ArrayLike, random_loss: ArrayLike, best_loss: ArrayLike) -> Array:
     """100 (1 - (min(L_t, L_t^rand) - L*) / (L_t^rand - L*)): 0 is random search or worse, 100 the best loss known.
 
+    loss, random_loss, best_loss: L_t, L_t^rand, L*.
+
     A loss above that of random search counts as that of random search: where the two known losses almost coincide, a
     single row classified otherwise would weigh more than all other tasks together. NaN where they do coincide: random
     search has found the best known loss, and the task tells methods apart no more.
@@ -100,12 +102,12 @@ def task_score(task: str, losses: ArrayLike, evaluations: ArrayLike, best_loss: 
 
 
 def finished(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the cells that are done."""
+    """The rows of a table whose cells are done."""
     return table[table["status"] == schema.DONE]
 
 
 def with_final_scores(table: pd.DataFrame) -> pd.DataFrame:
-    """The finished rows with the columns final_regret, log10_regret and nfr."""
+    """The finished rows of a table with the columns final_regret, log10_regret and nfr."""
     rows = finished(table)
     curves = [np.asarray(curve, dtype=np.float64) for curve in rows["regret"]]
     return rows.assign(
@@ -116,7 +118,7 @@ def with_final_scores(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_losses(table: pd.DataFrame) -> dict[str, float]:
-    """L* of every task: the best loss of all methods and seeds, and of the stored random search where there is one."""
+    """L* of every task in a table: the best loss of all methods and seeds, and of the stored random search if any."""
     found: dict[str, float] = {}
     for task, curves in finished(table).groupby("task")["best"]:
         reference = stored_reference(str(task))
@@ -130,7 +132,7 @@ CONTEST = ["task", "acquisition", "seed"]  # what is won or lost; the paper's "t
 
 
 def contests(table: pd.DataFrame) -> pd.DataFrame:
-    """The finished rows with an acquisition function, with their final scores and `won`: their share of their contest.
+    """The finished rows of a table with an acquisition function, their final scores and `won`: what they won.
 
     A tie is split; `won` is NaN without a regret. An optimiser with several settings of its hyperparameters is
     refused: the best of many settings is no fair winner.
