@@ -39,7 +39,7 @@ class Timing(NamedTuple):
 
 
 def alternate(*calls: Callable[[], object], repeats: int = 9, warmup: int = 2) -> list[Timing]:
-    """Time the calls in turn, so that whatever else the machine does falls on all of them."""
+    """Time the calls in turn, so that other work of the machine falls on all of them."""
     times: list[list[float]] = [[] for _ in calls]
     for round_number in range(warmup + repeats):
         for clock, call in zip(times, calls, strict=True):

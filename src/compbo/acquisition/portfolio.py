@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Portfolio:
     """Several acquisition functions; every ask maximises the next one of them.
 
-    UCB explores; SR takes what the model promises now. Whose turn it is depends on the number of points that are known,
-    so a suggestion stays a function of the history.
+    UCB explores; SR takes what the model promises now. The turn is the number of batches that are known, so a
+    suggestion stays a function of the history.
 
     Args:
         members: the acquisition functions in their order, by name or as values.

@@ -73,7 +73,7 @@ class Observations(NamedTuple):
         return self.x[torch.argsort(self.y, descending=True, stable=True)[:count]]
 
     def digest(self) -> str:
-        """A short name that depends on what is known and pending, and on nothing else."""
+        """A short name of what is known and pending: equal sets of points and values have equal names."""
         parts = [tensor.numpy().tobytes() for tensor in (self.x, self.y, self.pending)]
         return hashlib.sha256(b"|".join(parts)).hexdigest()[:32]
 

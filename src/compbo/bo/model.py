@@ -21,7 +21,7 @@ LARGEST_RELATIVE_NOISE = 1e100  # in units of the values' deviation: nothing can
 
 
 def model_of(space: Space, settings: Settings, observations: Observations) -> GP:
-    """The surrogate of the observations, of which at least one has a value."""
+    """The surrogate of the observations; at least one of them must have a value."""
     return fit_model(
         space,
         observations.x,

@@ -1,8 +1,8 @@
 """One maximisation of the acquisition function: raw batches, start points, ascent, choice, and what it looked like.
 
 Raw batches are ranked on the first K columns of one common Sobol sample; the start batches picked of them (the best
-always among them) and all that the ascent reaches are compared on the whole of it. The batch proposed is never worse
-there than any start batch.
+always among them) and all that the ascent reaches are compared on the whole of it. On that sample the proposed batch
+is at least as good as every start batch.
 """
 
 from __future__ import annotations

@@ -115,6 +115,6 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
 
 
 def acquisition_of(settings: Settings, history: History) -> Acquisition:
-    """The acquisition function of an ask: of a portfolio, the one whose turn it is after that many batches."""
+    """The acquisition function of an ask; in a portfolio the number of batches in the history says whose turn it is."""
     acquisition = get_portfolio(settings.acquisition)
     return acquisition.at(history.size // settings.batch_size) if isinstance(acquisition, Portfolio) else acquisition

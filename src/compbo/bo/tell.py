@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def told_evaluations(space: Space, points: Any, values: Any, messages: Any = None) -> list[Evaluation]:
-    """Evaluations from one point and its value, or a list of points and as many values; ValueError if any is wrong.
+    """Evaluations from one point and its value, or from a list of points and their values; ValueError if any is wrong.
 
     Args:
         space: where the points must lie.

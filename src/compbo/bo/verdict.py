@@ -74,7 +74,7 @@ def judge(oracle: AcquisitionOracle, trace: Trace, chosen: Chosen, common: Draw,
     direction = gradient / gradient.abs().max().clamp_min(1e-300)
     probes = torch.cat([box.project(batch + step * direction) for step in PROBE_STEPS])
     gain = float((oracle.value(probes, common) - value).nan_to_num(-math.inf).max())
-    # Restarts may lie far apart although none has climbed: to be ahead of the others is not to be at the top.
+    # Restarts may lie far apart although none has climbed: the lead of the best one does not show that it is done.
     climb = float((end - start)[finite].median()) if bool(finite.any()) else math.inf
     climbed = max(min(value - float(end.median()), climb), abs(value) * 1e-3, 1e-9)
     if gain > SMALL_GAIN * climbed:

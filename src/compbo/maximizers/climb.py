@@ -1,6 +1,6 @@
 """The frame of all maximizers: a climb, and what runs it within a budget.
 
-A method is a climb: a callable that moves the restarts until it is done. A limit never raises: the trace says which
+A method is a climb: a callable that moves the restarts until it is done. A limit is not an error: the trace says which
 restarts it stopped and holds the best so far.
 """
 
@@ -40,7 +40,7 @@ class Climb(Protocol):
 
     @property
     def traits(self) -> Traits:
-        """What it is."""
+        """What the climb is: its order, rule and tracker."""
         ...
 
     def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status | Sequence[Status]:
@@ -97,7 +97,7 @@ def _start_points(task: Maximisation, restarts: RestartBatch) -> Trace:
 
 
 def _start_values(task: Maximisation, x: Tensor) -> Tensor:
-    """Values at the start points, as many restarts at a time as fit; NaN where nothing fits."""
+    """Values at the start points, in chunks of restarts that fit into memory; NaN if not even one fits."""
     rows = len(x)
     while rows > 0:
         if fits(task.oracle, rows, task.budget):

@@ -65,7 +65,7 @@ class Entry:
 
     @property
     def traits(self) -> Traits:
-        """What the climb with the default hyperparameters says of itself."""
+        """What the climb with the default hyperparameters is: its order, rule and tracker."""
         try:
             return self.build(**self.defaults).traits
         except (TypeError, AttributeError) as error:
@@ -86,7 +86,7 @@ class Entry:
 
     @property
     def tracker(self) -> str:
-        """Name of the tracker of E[g]; `none` where the current samples are all there is."""
+        """Name of the tracker of E[g]; `none` where only the current samples are used."""
         return self.traits.tracker
 
     @property
@@ -173,7 +173,7 @@ class Maximizer:
     def __call__(
         self, oracle: Oracle, x0: Tensor, *, budget: Budget, box: Box, generator: Generator, record: bool = False
     ) -> Trace:
-        """Climb from the start points x0 (B, q, d), never outside the box, never beyond the budget.
+        """Climb from the start points x0 (B, q, d), inside the box and within the budget.
 
         record: also keep the value (T, B) and the point (T, B, q, d) after every step.
         """

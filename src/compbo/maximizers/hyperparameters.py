@@ -141,7 +141,7 @@ def choice(default: str, about: str, choices: tuple[str, ...]) -> Hyperparameter
 
 
 def tuned_in(hyperparameter: Hyperparameter, domain: Domain) -> Hyperparameter:
-    """The same with another tuning domain; the paper's is kept as such."""
+    """The same hyperparameter with another tuning domain; the former one becomes its paper_domain."""
     return replace(hyperparameter, domain=domain)
 
 

@@ -1,6 +1,6 @@
 """Where the restarts of a maximisation stand: the best so far, which have failed, and what the trace will say.
 
-A restart that cannot be evaluated is frozen at its best point; the others go on as if nothing had happened.
+A restart that cannot be evaluated is frozen at its best point; the others go on.
 """
 
 from __future__ import annotations

@@ -46,5 +46,5 @@ def nasa_step(a: float, b: float, gamma: float) -> Schedule:
 
 
 def scaled(schedule: Schedule, factor: float) -> Schedule:
-    """Factor times another schedule."""
+    """The product of a factor and another schedule."""
     return lambda t: factor * schedule(t)

@@ -1,4 +1,4 @@
-"""One HTML file that needs nothing else: slots filled, data embedded, scripts allowed by their hash."""
+"""One HTML file that opens without other files: slots filled, data embedded, scripts allowed by their hash."""
 
 from __future__ import annotations
 

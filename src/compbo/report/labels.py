@@ -1,4 +1,4 @@
-"""Text inside charts. Plotly reads a little HTML in every label: whatever the user wrote is escaped before."""
+"""Text inside charts. Plotly reads a little HTML in every label: the user's words are escaped before."""
 
 from __future__ import annotations
 

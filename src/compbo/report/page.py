@@ -1,4 +1,4 @@
-"""The page: data -> figures and fragments -> one HTML file that needs nothing else."""
+"""The page: data -> figures and fragments -> one HTML file that opens without other files."""
 
 from __future__ import annotations
 

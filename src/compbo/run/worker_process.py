@@ -1,6 +1,6 @@
 """What a worker process of a run does: it gets the objective once, then evaluates the points that it is sent.
 
-Every worker process imports this file when it starts, so it imports nothing heavy; nor does `compbo.run` itself.
+Every worker process imports this file when it starts, so it imports nothing heavy; nor does `compbo.run`.
 """
 
 from __future__ import annotations

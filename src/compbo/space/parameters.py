@@ -43,7 +43,7 @@ class Parameter(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise ValueError if there can be no such parameter: empty lists, bounds in the wrong order."""
+        """Raise ValueError if the parameter cannot exist: empty lists, bounds in the wrong order."""
 
     @abstractmethod
     def validate(self, value: Any) -> Scalar:

@@ -250,7 +250,7 @@ class NegativeLogPosterior:
         _, outputscale, noise = at.hyperparameters
         inverse_factor = inverse_of_factor(at.factor)
         alpha = inverse_factor.mT @ at.whitened
-        # dJ/dC = -M/2, of which the lower triangle is enough; tr(M C) = y^T alpha - n spares a pass over K
+        # dJ/dC = -M/2; its lower triangle is enough; tr(M C) = y^T alpha - n spares a pass over K
         m = torch.addr(lower_inverse(inverse_factor), alpha, alpha, beta=-1.0)
         trace = noise * float(m.diagonal().sum())
         q = m.mul_(at.slope).tril_()

@@ -52,8 +52,8 @@ def optimize_acqf(
 
     Its hyperparameters are further keyword arguments; `options={"maxiter": T}` sets the steps. minibatch: samples of a
     step. seed: the source of everything random. All other arguments and the return value are as for
-    `botorch.optim.optimize_acqf`, but gen_candidates is refused, and keyword arguments that are neither go to the
-    `ic_generator`. The joint batch of q > 1 points needs `sequential=False`, the default.
+    `botorch.optim.optimize_acqf`, but gen_candidates is refused. Unknown keyword arguments go to the `ic_generator`.
+    The joint batch of q > 1 points needs `sequential=False`, the default.
     """
     if gen_candidates is not None:
         raise ValueError("gen_candidates and maximizer exclude each other; leave gen_candidates out here.")

@@ -1,6 +1,6 @@
 """Samplers that use given base samples, and copies of an acquisition function that carry them.
 
-The caller's acquisition function and sampler are never touched: all work is done on a shallow copy that shares the
+The caller's acquisition function and sampler stay as they are: all work is done on a shallow copy that shares the
 model and has a sampler of its own.
 """
 
@@ -31,7 +31,7 @@ class NoBaseSamples(Exception):  # noqa: N818 - an answer, not an error
 
 
 def private_copy(acqf: Any, sampler: MCSampler | None) -> Any:
-    """The same acquisition function `acqf` with a sampler of its own; the model is shared, no attribute is."""
+    """The same acquisition function `acqf` with a sampler of its own; only the model is shared."""
     twin = copy.copy(acqf)
     for name in ("_modules", "_buffers", "_parameters"):
         twin.__dict__[name] = dict(twin.__dict__[name])

@@ -43,7 +43,7 @@ class Decision(NamedTuple):
 def decide(
     number: int, batch_size: int, look: Callable[[], StudyView], suggest: Callable[[History, int], Suggestion]
 ) -> Decision:
-    """The point of trial `number`. With a batch_size of 1 it is decided by itself, whatever was planned.
+    """The point of trial `number`. With a batch_size of 1 it does not depend on batches that were planned before.
 
     Args:
         number: of the trial.

@@ -137,7 +137,7 @@ class CompBOSampler(BaseSampler):
         try:
             decision = self._claimed(study, trial, Reader(dict(sorted(search_space.items()))))
         except BaseException:
-            publish(storage, trial_id, POINT, {})  # it evaluates nothing, so nobody is to work out or avoid its point
+            publish(storage, trial_id, POINT, {})  # it evaluates nothing: others need not work out or avoid its point
             raise
         storage.set_trial_system_attr(trial_id, FINAL, True)
         if decision.telemetry is not None:

@@ -69,7 +69,7 @@ class StudyView:
     evaluations: Sequence[Evaluation] = ()  # finished trials
     pending: Mapping[int, Point] = field(default_factory=dict)  # by trial number
     final: AbstractSet[int] = frozenset()  # those of them whose point will not change any more
-    undecided: AbstractSet[int] = frozenset()  # running, and nobody knows yet what they will evaluate
+    undecided: AbstractSet[int] = frozenset()  # running, and their points are not known yet
     batches: Sequence[JointBatch] = ()  # planned together
     repeats_allowed: bool = False  # finished trials have parameters outside the space: equal points, different trials
 
@@ -164,7 +164,7 @@ def _evaluation(point: Point, trial: FrozenTrial, range_of_completed: tuple[floa
     """What a finished trial is worth.
 
     Failed and infeasible ones have no value: the optimizer avoids them. A pruned one counts with the last value it
-    reported, but never as better or worse than every completed one: it was not measured to the end.
+    reported, but within the range of the completed ones: it was not measured to the end.
     """
     if trial.state == TrialState.FAIL:
         return Evaluation(point, None, "failed")

@@ -5,7 +5,7 @@ leaves out and the averaging that NASA adds):
 
     x_{t+1} = (1 - tau_t) x_t + tau_t P( delta_t x_t + eta_t phi1_t / phi2_t )
 
-A rule never sees a sample, a column or a box: only t, x_t and the gradient G_t.
+A rule sees t, x_t and the gradient G_t; it knows nothing of samples, columns and boxes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Rule(NamedTuple):
     """What a method does with its gradients, as a value.
 
     name: as the catalogue shows it. init: x_0 -> state. move: (t, x_t, G_t, state) -> (move, new state), t from 1;
-    the tensors it is given stay as they are. Restarts never mix, so that one that fails leaves the others alone.
+    the tensors it is given stay as they are. Restarts do not mix: one that fails does not disturb the others.
     """
 
     name: str

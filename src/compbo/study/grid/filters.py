@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Filter:
-    """Which cells are kept, by axis: names, or patterns such as `levy-*`. An empty axis keeps everything.
+    """Which cells are kept, by axis: names, or patterns like `levy-*`. An empty axis keeps everything.
 
     Args:
         task: specs of tasks.

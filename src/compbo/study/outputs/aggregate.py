@@ -1,7 +1,7 @@
 """Runs put together: by optimiser, and by class in a fair way and in the paper's.
 
 Fair: at every step the median member of a class, one number per task and seed. The paper's: the best member at that
-step, whichever it is, which favours the class with more members; it is only ever shown beside the fair one.
+step, which may be another one at every step and favours the class with more members; it is shown beside the fair one.
 """
 
 from __future__ import annotations

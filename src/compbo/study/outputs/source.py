@@ -1,6 +1,6 @@
 """Where the outputs get their cells: a results folder or a compact file, and which of its cells are meant.
 
-What the outputs need of the study's other rooms, the tasks apart, comes through here.
+What the outputs need of the study's other rooms comes through here, except the tasks.
 """
 
 from __future__ import annotations

@@ -73,9 +73,10 @@ def bayesmark_score(loss: ArrayLike, random_loss: ArrayLike, best_loss: ArrayLik
     single row classified otherwise would weigh more than all other tasks together. NaN where they do coincide: random
     search has found the best known loss, and the task tells methods apart no more.
 
-    A worked example: L* = 2, random search reaches L^rand = 6 after as many evaluations. A loss of 2 scores 100, one
-    of 3 scores 100 (1 - 1/4) = 75, one of 6 scores 0, and so does one of 60. The score of a method is the median over
-    its tasks and seeds. (The paper prints the ratio itself, of which lower is better, and says that higher is.)
+    A worked example: L* = 2, random search reaches L^rand = 6 with the same number of evaluations. A loss of 2 scores
+    100, one of 3 scores 100 (1 - 1/4) = 75, one of 6 scores 0, and so does one of 60. The score of a method is the
+    median over its tasks and seeds. (The paper prints the ratio. Lower ratios are better, but the paper says that
+    higher ones are.)
     """
     best, random = np.asarray(best_loss, dtype=np.float64), np.asarray(random_loss, dtype=np.float64)
     clipped = np.minimum(np.asarray(loss, dtype=np.float64), random)

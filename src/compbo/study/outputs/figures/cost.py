@@ -34,7 +34,7 @@ SMALLEST_MB = 1.0  # less than that is lost among what the process has freed bef
 def timed_runs(study: Study) -> pd.DataFrame:
     """Finished runs on synthetic functions with an acquisition function; `step_seconds`: the mean of a maximisation.
 
-    Of UCB where there are such runs, as in the paper, else of all acquisition functions.
+    If there are runs with UCB, these alone, as in the paper; otherwise those of all acquisition functions.
     """
     rows = finished(study.table[study.table["family"] == SYNTHETIC])
     rows = rows[rows["acquisition"] != ""]

@@ -62,7 +62,7 @@ def _by_model(rows: pd.DataFrame, problem: str) -> str:
 
 
 def noisy_tasks(study: Study) -> Answer:
-    """Question 5."""
+    """The answer to question 5."""
     question = (
         "How do compositional optimisers perform when optimising real-world black-box functions with noisy evaluations?"
     )

@@ -58,7 +58,7 @@ def resample(
 
     generator: the source of everything random.
 
-    groups: of the tasks, such as dimensions; every group counts the same, and tasks are resampled within theirs.
+    groups: of the tasks, for instance by dimension; every group counts the same, and tasks are resampled within theirs.
     """
     names = np.asarray(strata)
     _, first, task = np.unique(names, return_index=True, return_inverse=True)

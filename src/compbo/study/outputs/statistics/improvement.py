@@ -70,7 +70,7 @@ def probability_of_improvement(
 
     values: (methods, tasks, runs). resamples: how many.
 
-    Runs are resampled within tasks if every method has several wherever it ran, else tasks as a whole.
+    Runs are resampled within tasks if every method has several on each task that it ran, else tasks as a whole.
     """
     array = np.asarray(values, dtype=np.float64)
     generator = numpy_stream(0, "probability of improvement") if generator is None else generator
