@@ -38,7 +38,7 @@ class Settings:
         batch_size: points that are suggested together.
         direction: "minimize" or "maximize".
         seed: the source of everything random.
-        kernel: of the Gaussian process, "matern52" or "se".
+        kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
         outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "none", or "auto", which is
             Yeo-Johnson.

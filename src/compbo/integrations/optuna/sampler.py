@@ -64,7 +64,7 @@ class CompBOSampler(BaseSampler):
         warn_independent_sampling: whether to log the parameters that not all trials share.
         hyperparameters: of the maximizer, where it is given by its name.
         noise: standard deviation of the values, 0 for none; None to learn it.
-        kernel: of the Gaussian process, "matern52" or "se".
+        kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
         outputs: transform of the values before the fit, as in `compbo.Settings`.
         raw_batches: batches among which the start points are chosen.
