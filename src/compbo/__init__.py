@@ -16,6 +16,7 @@ from compbo.versions import VERSION
 if TYPE_CHECKING:
     from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
     from compbo.acquisition.portfolio import Portfolio
+    from compbo.bo.numbered_point import NumberedPoint
     from compbo.bo.optimizer import Optimizer
     from compbo.bo.settings import Settings
     from compbo.bo.starts import StartPolicy
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from compbo.evaluation import Evaluation
     from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer, register
     from compbo.run.api import maximize, minimize
-    from compbo.run.result import Result, RunError, RunInterrupted, TooManyFailuresError
+    from compbo.run.load import load
+    from compbo.run.result import AlwaysFailsError, Result, RunError, RunInterrupted, TooManyFailuresError
     from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
     from compbo.types import Budget
 
@@ -35,6 +37,7 @@ __version__ = VERSION
 _HOMES = {
     "compbo.acquisition.integrands": ("EI", "PI", "SR", "UCB", "LogEI"),
     "compbo.acquisition.portfolio": ("Portfolio",),
+    "compbo.bo.numbered_point": ("NumberedPoint",),
     "compbo.bo.optimizer": ("Optimizer",),
     "compbo.bo.settings": ("Settings",),
     "compbo.bo.starts": ("StartPolicy",),
@@ -44,7 +47,8 @@ _HOMES = {
     "compbo.evaluation": ("Evaluation",),
     "compbo.maximizers": ("CATALOGUE", "Maximizer", "make_maximizer", "register"),
     "compbo.run.api": ("maximize", "minimize"),
-    "compbo.run.result": ("Result", "RunError", "RunInterrupted", "TooManyFailuresError"),
+    "compbo.run.load": ("load",),
+    "compbo.run.result": ("AlwaysFailsError", "Result", "RunError", "RunInterrupted", "TooManyFailuresError"),
     "compbo.space": ("Bool", "Categorical", "Constant", "Float", "Int", "Ordinal", "Space"),
     "compbo.types": ("Budget",),
 }
@@ -56,6 +60,7 @@ __all__ = [
     "PI",
     "SR",
     "UCB",
+    "AlwaysFailsError",
     "Bool",
     "Budget",
     "Categorical",
@@ -65,6 +70,7 @@ __all__ = [
     "Int",
     "LogEI",
     "Maximizer",
+    "NumberedPoint",
     "Optimizer",
     "OptionError",
     "Ordinal",
@@ -78,6 +84,7 @@ __all__ = [
     "Telemetry",
     "TooManyFailuresError",
     "Verdict",
+    "load",
     "make_maximizer",
     "maximize",
     "minimize",

@@ -20,6 +20,11 @@ def stream(seed: int, *path: object) -> torch.Generator:
     return torch.Generator().manual_seed(derive_seed(seed, *path))
 
 
+def beside(generator: torch.Generator, *path: object) -> torch.Generator:
+    """A stream of its own, named by the seed of another generator and a path; nothing is drawn from that generator."""
+    return stream(generator.initial_seed(), *path)
+
+
 def numpy_stream(seed: int, *path: object) -> np.random.Generator:
     """A NumPy generator of its own for this seed and path of names: what it is for."""
     return np.random.default_rng(derive_seed(seed, *path))

@@ -107,6 +107,31 @@ class TooManyFailuresError(RunError):
     """
 
 
+class AlwaysFailsError(RunError):
+    """Everything that was evaluated so far failed with the same error: it is not the points.
+
+    Args:
+        template: as for `CompboError`.
+        result: what there is.
+        traceback: where the last evaluation failed, in the user's own code.
+        values: as for `CompboError`.
+
+    >>> import compbo
+    >>> try:
+    ...     compbo.minimize(lambda p: p["y"], {"x": compbo.Float(0, 1)}, evaluations=8)
+    ... except compbo.AlwaysFailsError as error:
+    ...     "KeyError" in error.traceback
+    True
+    """
+
+    def __init__(self, template: str, /, result: Result, traceback: str, **values: Any) -> None:
+        """template and values: as for `CompboError`."""
+        super().__init__(template, result, **values)
+        self.traceback = traceback
+        if traceback:
+            self.add_note(f"The last one:\n{traceback}")
+
+
 class RunInterrupted(KeyboardInterrupt):
     """The run was stopped by Ctrl-C. What was evaluated is stored, and in `result`.
 

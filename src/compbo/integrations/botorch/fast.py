@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from botorch.acquisition.logei import qLogExpectedImprovement
 from botorch.acquisition.monte_carlo import (
@@ -23,16 +23,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from compbo.acquisition.samples import Samples
+    from compbo.surrogate.posterior import Posterior
 
 
-def fast_oracle(acqf: Any, q: int, make_samples: Callable[[int], Samples]) -> AcquisitionOracle | None:
-    """compbo's oracle of the same acquisition function `acqf` for batches of q points, or None if it has none.
+class PlainProblem(NamedTuple):
+    """An acquisition function of the ordinary kind: compbo's integrand, its posterior with pending points, f*."""
 
-    make_samples: makes the samples, given the rows of a draw.
+    acquisition: Acquisition
+    posterior: Posterior
+    best: float  # f*
 
-    qUCB's deviations are taken from the posterior mean instead of the sample mean, and qLogEI's maximum over the
-    points is the exact one instead of a smooth one: the same expectations with less noise.
-    """
+
+def plain_problem(acqf: Any) -> PlainProblem | None:
+    """The parts of the acquisition function `acqf`, or None where anything about it is unusual."""
     acquisition = _plain_acquisition(acqf)
     if acquisition is None or not _plain_setting(acqf):
         return None
@@ -43,9 +46,24 @@ def fast_oracle(acqf: Any, q: int, make_samples: Callable[[int], Samples]) -> Ac
     if best is not None and best.numel() != 1:
         return None
     joint = with_pending(posterior, None if acqf.X_pending is None else acqf.X_pending.detach())
-    return AcquisitionOracle(
-        acquisition, joint, make_samples(q + joint.extra_points), 0.0 if best is None else float(best)
-    )
+    return PlainProblem(acquisition, joint, 0.0 if best is None else float(best))
+
+
+def is_plain_kind(acqf: Any) -> bool:
+    """Whether `acqf` is one of the classes that have parts; its model does not matter here."""
+    return _plain_acquisition(acqf) is not None and _plain_setting(acqf)
+
+
+def fast_oracle(problem: PlainProblem, q: int, make_samples: Callable[[int], Samples]) -> AcquisitionOracle:
+    """compbo's oracle of a plain problem for batches of q points, on samples of compbo's.
+
+    make_samples: makes the samples, given the rows of a draw.
+
+    qUCB's deviations are taken from the posterior mean instead of the sample mean, and qLogEI's maximum over the
+    points is the exact one instead of a smooth one: the same expectations with less noise.
+    """
+    samples = make_samples(q + problem.posterior.extra_points)
+    return AcquisitionOracle(problem.acquisition, problem.posterior, samples, problem.best)
 
 
 def _plain_setting(acqf: Any) -> bool:
