@@ -98,7 +98,7 @@ class LinearSystem(NamedTuple):
 
 
 def linear_system(constraints: Constraints, p: int, d: int) -> LinearSystem:
-    """The linear constraints on pieces of p points in d dimensions, a row for every point that a constraint is about."""
+    """The linear constraints on pieces of p points in d dimensions, a row for every point that one is about."""
     rows: list[Tensor] = []
     rhs: list[float] = []
     equality: list[bool] = []
