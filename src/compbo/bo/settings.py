@@ -48,6 +48,8 @@ class Settings:
         outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "none", or "auto", which is
             Yeo-Johnson.
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
+        model_points: observations that the model is fitted to, where there are more: half of them the best, half at
+            even ranks of the others; None: all of them, in time that grows with their cube.
         initial_design: "sobol" or "uniform".
         initial_points: before the first suggestion of a model; None: two per dimension, from 2 to 16, at least a batch.
         starts: raw batches and restarts of a maximisation.
@@ -70,6 +72,7 @@ class Settings:
     priors: str = "paper"
     outputs: str = "auto"
     noise: float | None = None
+    model_points: int | None = 1024
     initial_design: Literal["sobol", "uniform"] = "sobol"
     initial_points: int | None = None
     starts: StartPolicy = STARTS
@@ -85,10 +88,11 @@ class Settings:
         get_kernel(self.kernel)
         get_priors(self.priors, 1)
         check_outputs(self.outputs)
-        for name, least in (("batch_size", 1), ("minibatch", 1), ("initial_points", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if name != "initial_points" or value is not None:
-                object.__setattr__(self, name, whole_number(name, value, least))
+        for name, least in (("batch_size", 1), ("minibatch", 1), ("seed", 0)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
+        for name, least in (("initial_points", 1), ("model_points", 2)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
         if self.direction not in ("minimize", "maximize"):
             raise OptionError(
                 "direction", "{option} must be 'minimize' or 'maximize', got {given!r}.", given=self.direction

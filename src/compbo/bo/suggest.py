@@ -107,6 +107,7 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
     telemetry = replace(
         telemetry,
         observations=len(history.evaluations),
+        modelled=len(gp.train_y),
         fit_seconds=fit_seconds,
         outputs=gp.outputs.describe(),
         replaced=distinct.replaced,

@@ -26,6 +26,7 @@ class Telemetry:
     verdict: Verdict  # whether the acquisition function was maximised
     reason: str  # the verdict in words
     observations: int = 0  # evaluations known, failed ones included
+    modelled: int = 0  # of them, that the model was fitted to
     pending: int = 0  # points asked for and not told
     points: int = 0  # suggested
     acquisition_value: float = math.nan  # of the chosen batch

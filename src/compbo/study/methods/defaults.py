@@ -32,6 +32,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "compbo-random": {"maximizer": "RS"},
         "compbo-around-90": {"starts": compbo.StartPolicy(around_incumbents=0.9)},
         "compbo-dimension-scaled": {"priors": "dimension-scaled"},
+        "compbo-model-128": {"model_points": 128},
     }
 )
 
