@@ -3,8 +3,8 @@
     python -m tools.rooms          # say what is wrong, if anything is
     python -m tools.rooms --draw   # write docs/rooms.svg
 
-The tables `ROOMS` and `HEAVY` decide, and tests/test_rooms.py holds the sources to them. An import counts wherever it
-stands: at the top of a file, in a function, for type checkers only, or as the name of a module in a string, as
+The tables `ROOMS` and `HEAVY` decide, and tests/test_rooms.py holds the sources to them. Every import counts: at the
+top of a file, in a function, for type checkers only, or as the name of a module in a string, as
 `importlib.import_module` takes it.
 """
 

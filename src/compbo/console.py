@@ -31,7 +31,7 @@ err = Console(stderr=True, highlight=False)
 
 
 def say(message: str) -> None:
-    """A line for the person at the terminal, as it is; not part of the result."""
+    """Write a message to stderr, as it is: a line for the person at the terminal, not part of the result."""
     err.print(message, markup=False, soft_wrap=True)
 
 
@@ -41,7 +41,7 @@ def wide() -> Console:
 
 
 def quote(text: str) -> None:
-    """Lines that somebody else wrote (a traceback), as they are."""
+    """Write a text of another program (a traceback) to stderr, as it is."""
     err.print(text.rstrip(), markup=False, soft_wrap=True)
 
 
@@ -61,7 +61,7 @@ class CommandError(Exception):
 
 
 class App(typer.Typer):
-    """A `typer.Typer` whose commands end as this module says; its arguments are Typer's."""
+    """A `typer.Typer` whose commands end as this module says; its options are Typer's."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -160,7 +160,10 @@ def flags(command: TyperCommand) -> dict[str, str]:
 
 
 def error_line(error: Exception, flag_of: dict[str, str]) -> str:
-    """What the error says, its options as flags; of an unexpected error, also how to see more."""
+    """What the error says, in one line; if it is unexpected, also how to see more.
+
+    flag_of: the flag of every option.
+    """
 
     def as_flag(option: str, value: str) -> str:
         return f"{flag_of.get(option, option)} {'' if value == 'True' else value}".rstrip()  # a switch has no value
@@ -175,7 +178,7 @@ def error_line(error: Exception, flag_of: dict[str, str]) -> str:
 
 
 def exit_code(error: Exception) -> int:
-    """2 for what the user gave, 1 for what went wrong with it."""
+    """The exit code of an error: 2 for what the user gave, 1 for what went wrong with it."""
     if isinstance(error, CommandError):
         return error.code
     return BAD_INPUT if isinstance(error, FROM_THE_USER) else RUN_FAILED

@@ -47,7 +47,7 @@ class Record:
     number: int
     state: str
     value: float | None
-    params: dict[str, Any]
+    params: dict[str, Any]  # the point
     message: str = ""
     suggested: dict[str, Any] | None = None
     traceback: str = field(default="", compare=False, repr=False)
@@ -57,7 +57,7 @@ class Record:
 
 
 def last_failure(records: Iterable[Record]) -> str:
-    """What the last failed evaluation said."""
+    """The message of the last failed evaluation among the records."""
     messages = [record.message for record in records if record.state == FAIL]
     return (messages[-1] if messages else "") or "no message"
 
@@ -82,7 +82,7 @@ def rows_of(records: Sequence[Record], names: Iterable[str] | None = None, *, ti
 
 
 def to_frame(records: Sequence[Record], names: Iterable[str] | None = None, *, times: bool = False) -> pd.DataFrame:
-    """The same as a table."""
+    """The records as a table; names: of the parameters, None for all that occur; times: with the times of each."""
     import pandas as pd
 
     names = list(names) if names is not None else None
@@ -97,13 +97,15 @@ def _or_none(cell: Any) -> Any:
 
 
 def check_format(path: str | os.PathLike[str]) -> None:
-    """ValueError if `write` would not know what to do with this file name."""
+    """ValueError if `write` does not know the suffix of this path."""
     if Path(path).suffix.lower() not in FORMATS:
         raise ValueError(f"{path}: the file name must end in one of {', '.join(FORMATS)}.")
 
 
 def write(records: Sequence[Record], path: str | os.PathLike[str], names: Iterable[str] | None = None) -> None:
-    """The evaluations with everything that is known of them, as CSV, JSON (one per line of a list) or Parquet.
+    """Write the records to a path with all that is known of them, as CSV, JSON (one per line of a list) or Parquet.
+
+    names: of the parameters; None for all that occur.
 
     Floats are written so that they read back exactly. In CSV, where an empty cell is what is not there, a parameter
     with the value None is written as that word.

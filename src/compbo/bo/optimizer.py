@@ -40,6 +40,10 @@ FORMAT = 3  # of what `to_json` writes
 class Optimizer:
     """Bayesian optimisation by ask and tell.
 
+    Args:
+        space: a `Space`, or a mapping of names to parameters.
+        options: the fields of `Settings`: acquisition, maximizer, batch_size, direction, seed, noise, outputs, ...
+
     >>> import compbo
     >>> optimizer = compbo.Optimizer({"x": compbo.Float(0, 1)}, batch_size=2, seed=0)
     >>> points = optimizer.ask()
@@ -120,7 +124,7 @@ class Optimizer:
     def resume(
         cls, space: Space, settings: Settings, history: History, telemetry: Iterable[Telemetry] = ()
     ) -> Optimizer:
-        """The optimizer that has this history behind it, and the telemetry of its asks."""
+        """An optimizer that goes on from this history; telemetry: of the asks so far."""
         optimizer = cls(space)
         optimizer._settings, optimizer._history, optimizer._telemetry = settings, history, tuple(telemetry)
         return optimizer
@@ -132,7 +136,7 @@ class Optimizer:
 
     @property
     def settings(self) -> Settings:
-        """Everything else that determines a suggestion, but for the history."""
+        """Everything but the space and the history that determines a suggestion."""
         return self._settings
 
     @property
@@ -152,7 +156,7 @@ class Optimizer:
 
     @property
     def telemetry(self) -> list[Telemetry]:
-        """What every ask looked like, its verdict first of all; a list of the caller's own."""
+        """What every ask looked like, with its verdict; a list of the caller's own."""
         return list(self._telemetry)
 
     @property
@@ -222,7 +226,7 @@ class Optimizer:
 
     @classmethod
     def from_json(cls, text: str) -> Optimizer:
-        """The inverse of `to_json`; ValueError if the text is something else."""
+        """The optimizer that `to_json` wrote as `text`; ValueError if the text is something else."""
         try:
             data = json.loads(text)
         except (TypeError, ValueError):

@@ -33,9 +33,10 @@ class Settings:
     """Everything but the space and the history that determines a suggestion: the options of `Optimizer`.
 
     Names of an acquisition and of a maximizer become values: `Settings(maximizer="RS").maximizer` is a `Maximizer`.
+    `priors="paper", outputs="none", acquisition="ucb"` is the method of the paper.
 
     Args:
-        acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
+        acquisition: a name (ei, pi, sr, ucb, logei), a value like `UCB(beta=0.5)`, a list of them that take turns
             from ask to ask, or "portfolio": UCB and SR in turn.
         maximizer: a name of the catalogue, or a `Maximizer`.
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
@@ -44,7 +45,8 @@ class Settings:
         seed: the source of everything random.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
-        outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
+        outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "none", or "auto", which is
+            Yeo-Johnson.
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
         model_points: observations that the model is fitted to, where there are more: half of them the best, half at
             even ranks of the others; None: all of them, in time that grows with their cube.
@@ -53,6 +55,11 @@ class Settings:
         starts: raw batches and restarts of a maximisation.
         budget: steps, seconds and memory of a maximisation.
         minibatch: samples K of one step.
+
+    >>> import compbo
+    >>> settings = compbo.Settings(priors="paper", outputs="none", acquisition="ucb")
+    >>> settings.acquisition, settings.maximizer.name
+    (UCB(beta=2.0), 'CAdam-ME')
     """
 
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio"
@@ -119,7 +126,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Settings:
-        """The inverse of `to_dict`."""
+        """The settings that `to_dict` wrote as `data`."""
         values = {
             "acquisition": portfolio_from_dict(data["acquisition"]),
             "maximizer": as_maximizer(**data["maximizer"]),
@@ -130,7 +137,7 @@ class Settings:
 
 
 def refuse_unknown(caller: str, unknown: Iterable[str], known: Iterable[str]) -> None:
-    """OptionError, in the name of the caller, for the first option that does not exist."""
+    """OptionError, in the name of the caller, for the first of the unknown options; it names the known ones."""
     for name in unknown:
         names = sorted(known)
         raise OptionError(

@@ -30,7 +30,7 @@ class NamedObjective:
 
 
 def load_objective(reference: str) -> NamedObjective:
-    """The objective that `file.py:function` or `module:function` names; ValueError if it cannot be loaded."""
+    """The objective of a reference, `file.py:function` or `module:function`; ValueError if it cannot be loaded."""
     place, separator, function = reference.rpartition(":")
     if not separator or not place or not function:
         raise ValueError(f"{reference!r} does not name a function: write file.py:function or module:function.")

@@ -66,7 +66,7 @@ class Report(TypedDict):
 
 
 def collect(optimizer: Optimizer, title: str | None = None) -> Report:
-    """The report of a finished or a running job. Nothing of the optimizer is changed."""
+    """The report of a finished or a running job; title: of the page. Nothing of the optimizer is changed."""
     space, settings, history = optimizer.space, optimizer.settings, optimizer.history
     evaluations, asks = history.evaluations, optimizer.telemetry
     best = history.best(settings.direction)

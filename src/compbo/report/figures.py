@@ -26,7 +26,7 @@ def value_title(report: Report) -> str:
 
 
 def counting_axis(title: str, count: int) -> Figure:
-    """An axis of whole numbers from 0."""
+    """An axis of whole numbers from 0 to count, with its title."""
     ticks = {"dtick": 1} if count <= 12 else {"nticks": 12}
     return {"title": {"text": title}, "range": [-0.8, max(count, 2) - 0.2], "tickformat": "d", **ticks}
 
@@ -201,7 +201,7 @@ def _note(x: float, y: float, words: str, *, below: bool = False, beside: bool =
 
 
 def best_marker(x: float, y: float, title: str) -> Figure:
-    """The best point, the same in every chart."""
+    """The mark of the best point at (x, y), with its title, the same in every chart."""
     return {
         **_markers(title, [x], [y]),
         "marker": {"color": "$vermillion", "symbol": "star", "size": 13, "line": _outline("$surface", 1)},

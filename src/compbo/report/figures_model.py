@@ -16,7 +16,7 @@ BARS = 20
 
 
 def importance(surrogate: ModelSummary) -> Figure:
-    """A bar for each of the most important parameters, the first on top."""
+    """A bar for each of the most important parameters of the surrogate, the first on top."""
     shares = [(name(share["name"]), share["share"]) for share in surrogate["importance"][:BARS]]
     places = list(range(len(shares)))
     bar = {
@@ -47,7 +47,7 @@ def importance(surrogate: ModelSummary) -> Figure:
 
 
 def slice_range(surrogate: ModelSummary) -> list[float]:
-    """One range of values for all slices, so that they can be compared."""
+    """One range of values for all slices of the surrogate, so that they can be compared."""
     pairs = [
         (m, 2.0 * s) for piece in surrogate["slices"] for m, s in zip(piece["mean"], piece["deviation"], strict=True)
     ]
@@ -57,7 +57,10 @@ def slice_range(surrogate: ModelSummary) -> list[float]:
 
 
 def slice_figure(report: Report, surrogate: ModelSummary, piece: Slice) -> Figure:
-    """Mean and two standard deviations along one parameter, and the observations nearest to the best point."""
+    """Mean and two standard deviations along one parameter, and the observations nearest to the best point.
+
+    piece: one of the slices of the surrogate.
+    """
     band = [2.0 * s for s in piece["deviation"]]
     hover = [
         f"{name(words)}<br>{number(m, 4)} ± {number(s, 3)}"
@@ -101,7 +104,7 @@ def _band(piece: Slice, band: list[float]) -> list[Figure]:
 
 
 def pair_figures(report: Report, surrogate: ModelSummary, pair: Pair) -> dict[str, Any]:
-    """Two heat maps over the same two parameters: the mean, and twice the standard deviation."""
+    """Two heat maps of the surrogate over a pair of parameters: the mean, and twice the standard deviation."""
     hover = [
         [
             f"{name(x)}, {name(y)}<br>{number(m, 4)} ± {number(2.0 * s, 3)}"

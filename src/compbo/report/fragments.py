@@ -16,29 +16,32 @@ if TYPE_CHECKING:
 
 
 def safe(words: object) -> str:
-    """Text for HTML, inside and outside attributes."""
+    """Words as text for HTML, inside and outside attributes."""
     return html.escape(str(words), quote=True)
 
 
 def chart(name: str, alt: str, *, height: int = 320, least: int = 0) -> str:
-    """The place of a chart; narrower than `least` pixels it scrolls by itself."""
+    """The place of the chart called `name`, `height` pixels high; narrower than `least` pixels it scrolls.
+
+    alt: what a screen reader says.
+    """
     style = f"--height: {height}px" + (f"; --least: {least}px" if least else "")
     place = f'<div class="chart" data-chart="{safe(name)}" role="img" aria-label="{safe(alt)}" style="{style}"></div>'
     return f'<div class="pan" tabindex="0">{place}</div>' if least else place
 
 
 def titled(words: str, inside: str) -> str:
-    """A chart under a small title."""
+    """A chart, `inside`, under a small title: words."""
     return f"<div><h4>{safe(words)}</h4>{inside}</div>"
 
 
 def empty(words: str) -> str:
-    """What stands where there is nothing to draw."""
+    """The words that stand where there is nothing to draw."""
     return f'<p class="empty">{safe(words)}</p>'
 
 
 def rows(pairs: Iterable[tuple[str, ...]]) -> str:
-    """Rows of a plain table, the first cell of each its heading."""
+    """Rows of a plain table from pairs of cells, the first cell of each its heading."""
     return "".join(
         f'<tr><th scope="row">{safe(first)}</th>' + "".join(f"<td>{safe(cell)}</td>" for cell in rest) + "</tr>"
         for first, *rest in pairs
@@ -68,7 +71,7 @@ def tiles(report: Report) -> str:
 
 
 def tile(name: str, figure: str, more: str, kind: str = "") -> str:
-    """A figure of the summary, with its name above and more words below."""
+    """A figure of the summary, with its name above and more words below; kind: its CSS class."""
     parts = (("name", name), ("figure", figure), ("more", more))
     inside = "".join(f'<div class="{part}">{safe(words)}</div>' for part, words in parts)
     return f'<div class="tile{kind}">{inside}</div>'
@@ -128,6 +131,6 @@ def share_control() -> str:
 
 
 def pair_control(labels: list[str]) -> str:
-    """The choice of two parameters."""
+    """The choice of two parameters, by their labels."""
     options = "".join(f'<option value="{i}">{safe(words)}</option>' for i, words in enumerate(labels))
     return f'<label class="control">Parameters <select id="pair">{options}</select></label>'

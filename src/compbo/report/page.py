@@ -1,4 +1,4 @@
-"""The page: data -> figures and fragments -> one HTML file that needs nothing else."""
+"""The page: data -> figures and fragments -> one HTML file that opens without other files."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 def write_report(optimizer: Optimizer, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
     """Write the report of a finished or running job as one HTML file; a file already there is replaced at once.
 
+    path: of the file; it is returned. title: of the page.
+
     The file holds everything it shows and opens without a network.
     """
     check_target(path)
@@ -32,7 +34,7 @@ def write_report(optimizer: Optimizer, path: str | os.PathLike[str], *, title: s
 
 
 def render_report(optimizer: Optimizer, *, title: str | None = None) -> str:
-    """The report of a finished or running job as the text of one HTML page."""
+    """The report of a finished or running job as the text of one HTML page with this title."""
     report = collect(optimizer, title)
     board = _Board()
     slots = _evaluation_slots(report, board) | _model_slots(report, board) | _ask_slots(report, board)

@@ -181,7 +181,7 @@ def maximize(
     minibatch: int = 128,
     **unknown: Never,
 ) -> Result:
-    """Maximise an expensive function; arguments, result and errors are those of `minimize`.
+    """Maximise an expensive function; arguments, result and errors are as for `minimize`.
 
     >>> import compbo
     >>> result = compbo.maximize(lambda p: -p["n"], {"n": compbo.Int(1, 4)}, evaluations=4, seed=0)

@@ -1,4 +1,4 @@
-"""Read a stored run, or any Optuna study with one objective; nothing is written, and nobody is kept from writing."""
+"""Read a stored run, or any Optuna study with one objective; nothing is written, and other processes may write."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class UnknownRunError(OptionError, NoRunError):
 
 
 class OpenStudy(NamedTuple):
-    """A study in a storage."""
+    """A study in a storage: its study_id and its name."""
 
     storage: BaseStorage
     study_id: int
@@ -33,7 +33,7 @@ class OpenStudy(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What a run was begun with."""
+    """What a run was begun with, and its name."""
 
     name: str
     space: Space
@@ -50,7 +50,10 @@ def load_optimizer(source: str | os.PathLike[str] | BaseStorage, study_name: str
 
 
 def load_records(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> list[Record]:
-    """All evaluations of a stored run, or of any Optuna study with one objective, in the order of asking."""
+    """All evaluations of a stored run, or of any Optuna study with one objective, in the order of asking.
+
+    source: a file, a URL or a storage. study_name: needed if there are several.
+    """
     storage, study_id, _ = open_study(source, study_name)
     return records_of(storage.get_all_trials(study_id, deepcopy=False))
 
@@ -58,7 +61,10 @@ def load_records(source: str | os.PathLike[str] | BaseStorage, study_name: str |
 def load_run(
     source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None
 ) -> tuple[Optimizer, list[Record]]:
-    """Both of them."""
+    """The optimizer of a stored run, and all its evaluations.
+
+    source: a file, a URL or a storage. study_name: needed if there are several.
+    """
     storage, study_id, _ = open_study(source, study_name)
     trials = storage.get_all_trials(study_id, deepcopy=False)
     attributes = storage.get_study_system_attrs(study_id)
@@ -72,7 +78,10 @@ def load_run(
 
 
 def signature_of(source: str | os.PathLike[str] | BaseStorage, study_name: str | None) -> Signature | None:
-    """What a run was begun with; None if there is no run yet. ValueError if it is not compbo's."""
+    """What a run was begun with; None if there is no run yet. ValueError if it is not compbo's.
+
+    source: a file, a URL or a storage. study_name: needed if there are several.
+    """
     try:
         storage, study_id, name = open_study(source, study_name)
     except NoRunError:
@@ -86,12 +95,12 @@ def signature_of(source: str | os.PathLike[str] | BaseStorage, study_name: str |
 
 
 def signed(attributes: dict[str, object]) -> tuple[Space, Settings]:
-    """The space and the settings that a run was begun with."""
+    """The space and the settings that a run was begun with, from the attributes of its study."""
     return Space.from_dict(unpack(SPACE, attributes)), Settings.from_dict(unpack(SETTINGS, attributes))
 
 
 def copy_run(source: BaseStorage, study_name: str, path: str | os.PathLike[str]) -> None:
-    """A run of one storage in a new file."""
+    """Write the run `study_name` of the storage `source` into a new file at `path`."""
     import optuna
 
     with quiet_optuna():
@@ -101,7 +110,10 @@ def copy_run(source: BaseStorage, study_name: str, path: str | os.PathLike[str])
 def open_study(
     source: str | os.PathLike[str] | BaseStorage, study_name: str | None, *, write: bool = False
 ) -> OpenStudy:
-    """The study that is meant; ValueError if there is none, or several. write: it will be written to."""
+    """The study that is meant; ValueError if there is none, or several. write: it will be written to.
+
+    source: a file, a URL or a storage. study_name: needed if there are several.
+    """
     storage = connect(source, existing=True, write=write)
     studies = {study.study_name: study for study in storage.get_all_studies()}
     if not studies:

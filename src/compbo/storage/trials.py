@@ -51,7 +51,7 @@ class Contents(NamedTuple):
 
 
 def contents_of(space: Space, trials: Sequence[FrozenTrial]) -> Contents:
-    """Records, history and telemetry; of parameters outside the space nothing enters the history."""
+    """Records, history and telemetry of the trials; parameters outside the space do not enter the history."""
     records = records_of(trials)
     points = [space.validate({k: v for k, v in r.params.items() if k in space.parameters}) for r in records]
     known = list(zip(records, points, strict=True))
@@ -88,12 +88,12 @@ def _replaced(trials: Sequence[FrozenTrial]) -> dict[int, int]:
 
 
 def is_forgotten(trial: FrozenTrial) -> bool:
-    """Whether it was withdrawn before it was evaluated."""
+    """Whether a trial was withdrawn before it was evaluated."""
     return bool(trial.system_attrs.get(FORGOTTEN)) and trial.state.is_finished()
 
 
 def _record(trial: FrozenTrial, origin: FrozenTrial) -> Record:
-    """A trial as a record; a pruned one has failed. origin: the trial that it stands for, or itself."""
+    """A trial as a record; a pruned one has failed. origin: the trial that it stands for, or the same trial."""
     params = unpack(USED, trial.system_attrs) or _suggested(trial)
     was_asked = not origin.system_attrs.get(IMPORTED)
     suggested = _suggested(origin) if was_asked and _suggested(origin) != params else None

@@ -49,7 +49,7 @@ def gen_candidates(
 
     maximizer: a name of the catalogue or a `compbo.Maximizer`, with hyperparameters as further arguments. steps,
     minibatch and seed can also be given to `optimize_acqf` as `options={"maxiter": ..., "minibatch": ...,
-    "rng_seed": ...}`: BoTorch keeps an option called `seed` to itself. rounder: x -> the nearest valid x (whole
+    "rng_seed": ...}`: BoTorch does not pass on an option called `seed`. rounder: x -> the nearest valid x (whole
     numbers, choices); the acquisition function is evaluated there, and the gradient passes straight through.
 
     >>> optimize_acqf(acqf, bounds, q=4, num_restarts=16, raw_samples=256,
@@ -60,7 +60,7 @@ def gen_candidates(
 
 @dataclass(frozen=True)
 class CandidateGenerator:
-    """What `gen_candidates` returns: a value, which can be pickled and compared."""
+    """What `gen_candidates` returns: a value, which can be pickled and compared; fields as for `gen_candidates`."""
 
     maximizer: Maximizer
     steps: int = DEFAULT_STEPS

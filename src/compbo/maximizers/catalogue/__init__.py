@@ -1,7 +1,11 @@
 """The catalogue: the 31 names of the paper and a few from after it, one file per family.
 
-A plain dict. Tests, tables, the command line and the study read it, so a new row is tested, listed and tunable without
-another line (docs/add_a_maximizer.md).
+`CATALOGUE` is a plain dict from names to rows. Tests, tables, the command line and the study read it, so a new row is
+tested, listed and tunable without another line (docs/add_a_maximizer.md).
+
+>>> import compbo
+>>> compbo.CATALOGUE["CAdam-ME"].defaults["lr"]
+0.03
 
 Defaults, until they are tuned: those of CAdam and NASA were set beforehand, the others chosen by
 `benchmarks/choose_defaults.py`, which climbs UCB on Gaussian processes of three sizes and prints what each setting
@@ -21,10 +25,23 @@ CATALOGUE: dict[str, Entry] = {}
 
 
 def register(entry: Entry) -> Entry:
-    """Add a row to the catalogue, so that its name can be used wherever a maximizer is asked for; the row itself.
+    """Add a row to the catalogue, so that `maximizer=` knows its name.
 
-    A ValueError if it is not an `Entry` or its name is taken. The row is known in this process: a program that starts
-    others has to register it there as well, best in a module that they all import.
+    The row is known in this process: a program that starts others has to register it there as well, best in a module
+    that they all import.
+
+    Args:
+        entry: the row; a ValueError if it is not an `Entry` or its name is taken.
+
+    Returns:
+        The same row.
+
+    >>> import compbo
+    >>> from dataclasses import replace
+    >>> row = compbo.register(replace(compbo.CATALOGUE["RS"], name="RS-again"))
+    >>> compbo.make_maximizer("RS-again").name
+    'RS-again'
+    >>> del compbo.CATALOGUE["RS-again"]
     """
     if not isinstance(entry, Entry):
         raise ValueError(f"register: a compbo.maximizers.Entry is wanted, got {entry!r}.")
@@ -48,9 +65,14 @@ def get_entry(name: str) -> Entry:
 
 
 def make_maximizer(maximizer: str | Entry | Maximizer, /, **hyperparameters: Any) -> Maximizer:
-    """A maximizer as a value, with the hyperparameters given and defaults for the others.
+    """A maximizer as a value.
 
-    maximizer: a name of the catalogue, an entry, or a maximizer of which some hyperparameters are to be others.
+    Args:
+        maximizer: a name of the catalogue, an entry, or a maximizer that is to get other hyperparameters.
+        hyperparameters: by name; the others keep their defaults, or the values of the given maximizer.
+
+    Returns:
+        A `Maximizer`, which `maximizer=` takes in place of a name.
 
     >>> make_maximizer("CAdam-ME", lr=0.05).hyperparameters["lr"]
     0.05

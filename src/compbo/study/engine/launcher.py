@@ -93,7 +93,7 @@ class Launcher:
         process.kill()
         process.wait()
         for pipe in (process.stdin, process.stdout):
-            with suppress(BrokenPipeError):  # a request that was never read
+            with suppress(BrokenPipeError):  # a request that was not read
                 if pipe is not None:
                     pipe.close()
 

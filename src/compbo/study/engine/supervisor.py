@@ -147,7 +147,7 @@ def _cause(status: int, said: str) -> str:
 
 
 def _run_in_child(cell: Cell, limits: Limits, writer: int, words: int) -> None:
-    """Be the process of the cell: a session of its own, silent, ended with its parent. Never returns."""
+    """Be the process of the cell: a session of its own, silent, ended with its parent. It does not return."""
     code = 1
     try:
         os.setsid()

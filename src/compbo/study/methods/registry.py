@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from compbo.study.methods.method import Method
     from compbo.study.tasks import Task
 
-MAXIMIZER = "maximizer"  # the kind of which the catalogue has many
+MAXIMIZER = "maximizer"  # the kind of all methods of the catalogue
 GROUPS = ("paper", "extended", "default", "baseline", "peer")
 
 
@@ -71,7 +71,7 @@ def make_method(cell: Cell, task: Task) -> Method:
         task: of the cell.
 
     Returns:
-        The method, before its first tell; ValueError if there is no such kind of method.
+        The method, before its first tell; ValueError if the kind of method is not known.
     """
     kind = cell.method.kind
     if kind not in KINDS:

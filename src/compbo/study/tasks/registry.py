@@ -46,7 +46,7 @@ def parse_builtin(spec: str, seed: int = 0) -> SyntheticTask | BayesmarkTask | N
 
     Returns:
         The task; None for `module:object`, and where no built-in task is written like this. A ValueError for a spec
-        that begins well and is wrong, such as a function with an impossible dimension.
+        that begins well and is wrong, for instance a function with an impossible dimension.
 
     >>> parse_builtin("levy-4-shifted")
     SyntheticTask(function='levy', dimension=4, shifted=True, noise=0.0, seed=0)
