@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from compbo.bo.verdict import Verdict
     from compbo.errors import OptionError
     from compbo.evaluation import Evaluation
-    from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer, register
+    from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer
+    from compbo.parts import register
     from compbo.run.api import maximize, minimize
     from compbo.run.result import Result, RunError, RunInterrupted, TooManyFailuresError
     from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
@@ -42,7 +43,8 @@ _HOMES = {
     "compbo.bo.verdict": ("Verdict",),
     "compbo.errors": ("OptionError",),
     "compbo.evaluation": ("Evaluation",),
-    "compbo.maximizers": ("CATALOGUE", "Maximizer", "make_maximizer", "register"),
+    "compbo.maximizers": ("CATALOGUE", "Maximizer", "make_maximizer"),
+    "compbo.parts": ("register",),
     "compbo.run.api": ("maximize", "minimize"),
     "compbo.run.result": ("Result", "RunError", "RunInterrupted", "TooManyFailuresError"),
     "compbo.space": ("Bool", "Categorical", "Constant", "Float", "Int", "Ordinal", "Space"),

@@ -132,7 +132,8 @@ class Optimizer:
         return model_of(self._space, self._settings, observations)
 
     def to_json(self) -> str:
-        """Everything needed to go on elsewhere as if never stopped."""
+        """Everything needed to go on elsewhere as if never stopped; OptionError for a part that is not registered."""
+        self._settings.check_saveable()
         return json.dumps(
             {
                 "version": FORMAT,

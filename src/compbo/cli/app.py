@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compbo.console import App, interrupts_end_at_once, out, say
+from compbo.console import App, Plugin, interrupts_end_at_once, out, say
 from compbo.inputs import check_target
 from compbo.versions import VERSION
 from compbo.words import counted
@@ -137,6 +137,7 @@ def optimize(
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of the values, if known.", rich_help_panel=METHOD)
     ] = None,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Optimise a Python function or a program.
@@ -173,6 +174,7 @@ def report(
     run: Run,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Default: RUN with .html.")] = None,
     study_name: StudyName = None,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Write a run, finished or not, as one HTML page."""
@@ -209,6 +211,7 @@ def export(
 @app.command(epilog=EPILOG)
 def catalogue(
     markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """List what can maximise an acquisition function, with the default hyperparameters."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from compbo.acquisition.integrands import Acquisition
     from compbo.acquisition.portfolio import Portfolio
@@ -18,7 +18,7 @@ class SuggestionOptions(TypedDict, total=False):
     """The fields of `Settings` that `minimize` and `maximize` pass on as they are; a test keeps the two equal."""
 
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition]
-    maximizer: str | Maximizer
+    maximizer: str | Maximizer | Callable[..., Any]
     hyperparameters: Mapping[str, Any]
     kernel: str
     priors: str

@@ -59,6 +59,8 @@ class StoredRun:
         cls, storage: str | os.PathLike[str] | BaseStorage | None, name: str, space: Space, settings: Settings
     ) -> StoredRun:
         """A new run, or the one that is there if it was made with the same space and settings."""
+        if storage is not None:
+            settings.check_saveable()
         backend = connect(storage)
         study_id = find_or_create(backend, name, settings.direction)
         check(backend, study_id, name, space, settings)  # before the lease, which writes
