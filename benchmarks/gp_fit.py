@@ -8,8 +8,9 @@ from typing import Any
 from benchmarks.alone import alone
 from benchmarks.common import SIZES, Row, Work, alternate, data, work
 from compbo.numerics import standardise
-from compbo.surrogate.gp import Hyperparameters, NegativeLogPosterior, fit_gp
+from compbo.surrogate.gp import fit_gp
 from compbo.surrogate.kernels import MATERN52
+from compbo.surrogate.log_posterior import Hyperparameters, NegativeLogPosterior
 from compbo.surrogate.priors import paper
 from compbo.types import DTYPE
 

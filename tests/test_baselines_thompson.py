@@ -11,8 +11,9 @@ from compbo.baselines.random import RandomSearch
 from compbo.baselines.thompson import FLAVOURS, ThompsonSampling, best_of_joint_samples, maximise_paths
 from compbo.seeds import stream
 from compbo.space import Bool, Categorical, Float, Int, Space
-from compbo.surrogate.gp import Hyperparameters, fit_gp
+from compbo.surrogate.gp import fit_gp
 from compbo.surrogate.kernels import get_kernel
+from compbo.surrogate.log_posterior import Hyperparameters
 from compbo.surrogate.posterior import GPPosterior
 from compbo.types import DTYPE
 

@@ -22,11 +22,15 @@ from compbo import (
     StartPolicy,
 )
 from compbo.acquisition.portfolio import get_portfolio, portfolio_from_dict, portfolio_to_dict
-from compbo.bo.history import History
+from compbo.bo.history import History, Observations
 from compbo.bo.suggest import acquisition_of, suggest
 
 SPACE = Space({"x": Float(-1, 1), "y": Float(-1, 1)})
 FEW: dict[str, Any] = {"starts": StartPolicy(32, 2), "budget": Budget(4), "initial_points": 2}
+
+
+def known(size: int, pending: int = 0) -> Observations:
+    return history_of(size, pending).observations(SPACE, "minimize")
 
 
 def history_of(size: int, pending: int = 0) -> History:
@@ -42,20 +46,20 @@ def test_the_default_is_ucb_and_sr_in_turn() -> None:
 @pytest.mark.parametrize("q", [1, 8, 16, 64])
 def test_members_take_turns_batch_by_batch(q: int) -> None:
     settings = Settings(batch_size=q, acquisition=("ucb", "sr", "logei"))
-    names = [acquisition_of(settings, history_of(n * q)).name for n in range(1, 7)]
+    names = [acquisition_of(settings, known(n * q)).name for n in range(1, 7)]
     assert names == ["sr", "logei", "ucb", "sr", "logei", "ucb"]
 
 
 def test_a_batch_in_pieces_has_one_function() -> None:
     settings = Settings(batch_size=4)
-    names = [acquisition_of(settings, history_of(8, pending)).name for pending in range(9)]
+    names = [acquisition_of(settings, known(8, pending)).name for pending in range(9)]
     assert names == ["ucb"] * 4 + ["sr"] * 4 + ["ucb"]
 
 
 def test_pending_points_count_as_told_ones() -> None:
     settings = Settings(batch_size=1)
     for size in range(6, 10):
-        one, other = history_of(size, 2), history_of(size - 2, 4)
+        one, other = known(size, 2), known(size - 2, 4)
         assert acquisition_of(settings, one) == acquisition_of(settings, other)
 
 

@@ -19,6 +19,7 @@ from compbo.study.grid import Filter, counts, load_grid, parse_grid, preset_name
 from compbo.study.grid.names import expand_optimisers
 from compbo.study.methods.registry import KINDS, optimiser_group, optimiser_names
 from compbo.study.tasks import get_task
+from compbo.surrogate.kernels import KERNELS
 from compbo.surrogate.priors import get_priors
 from study_helpers import ROOT, TINY, cell, compbo_cell
 
@@ -104,14 +105,15 @@ def test_methods_are_paired_by_their_initial_design() -> None:
 
 
 def test_presets_are_those_of_the_documents() -> None:
-    assert preset_names() == ["dim16", "dim16-shifted", "paper", "paper-exact", "paper-time", "smoke", "tuning-tasks"]
+    papers = ["paper", "paper-exact", "paper-time"]
+    assert preset_names() == ["dim16", "dim16-shifted", "kernels", *papers, "smoke", "tuning-tasks"]
     assert all(load_grid(name).about for name in preset_names())
 
 
 def test_dim16_is_every_optimiser_under_four_acquisitions_on_five_functions() -> None:
     cells = load_grid("dim16").cells()
     maximizers = [one for one in cells if one.method.maximizer]
-    others = len(KINDS) - 1
+    others = sum(kind.group in ("baseline", "peer") for kind in KINDS.values())
     assert len(maximizers) == 5 * 4 * len(CATALOGUE)
     assert len(cells) == len(maximizers) + 5 * others
     assert {one.dimension for one in cells} == {16}
@@ -140,7 +142,7 @@ def test_tuning_tasks_are_all_of_them() -> None:
 
 def test_groups_of_optimisers_cover_the_axis() -> None:
     assert len(expand_optimisers(["paper"])) == 31
-    everything = expand_optimisers(["paper", "extended", "baseline", "peer"])
+    everything = expand_optimisers(["paper", "extended", "default", "baseline", "peer"])
     assert list(everything) == [name for name in optimiser_names() if name != "maximizer"]
     assert {name for name in everything if optimiser_group(name) == "peer"} == {
         *("botorch-qlogei", "optuna-tpe", "optuna-gp", "pycma")
@@ -275,3 +277,13 @@ def test_a_whole_number_is_the_same_share_in_a_grid() -> None:
     texts = [TOML.replace("restarts = 3", f"around_incumbents = {share}, restarts = 3") for share in ("1", "1.0")]
     one, other = (parse_grid("mine", text).cells()[0].hash for text in texts)
     assert one == other
+
+
+def test_the_pilot_differs_in_the_kernel_alone() -> None:
+    cells = load_grid("kernels").cells()
+    by_kernel: dict[str, set[str]] = {}
+    for one in cells:
+        by_kernel.setdefault(one.surrogate.kernel, set()).add(str(replace(one, surrogate=SurrogateSpec())))
+    assert set(by_kernel) == set(KERNELS)
+    assert len({frozenset(same) for same in by_kernel.values()}) == 1
+    assert len(set(cells)) == len(cells) == 4 * 3 * 2 * 5

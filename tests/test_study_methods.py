@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
+import compbo
 from compbo.space import Space
 from compbo.study.cell import Cell, MethodSpec, SurrogateSpec
 from compbo.study.engine.experiment import initial_design
 from compbo.study.engine.ledger import Ledger
 from compbo.study.methods import peers
+from compbo.study.methods.defaults import VARIANTS, DefaultMethod
 from compbo.study.methods.registry import KINDS, MAXIMIZER, make_method
 from compbo.study.results import schema
 from compbo.study.tasks import get_task
 from study_helpers import TINY, cell, compbo_cell
 
-OTHERS = [kind for kind in KINDS if kind != MAXIMIZER]
+OTHERS = [kind for kind in KINDS if kind != MAXIMIZER and not kind.startswith("compbo-")]  # variants: below
 
 
 def other(kind: str, task: str = "levy-2-shifted", dimension: int = 2, **changes: Any) -> Cell:
     surrogate = SurrogateSpec() if KINDS[kind].surrogate else None
     inner = TINY if KINDS[kind].inner else None
-    method = MethodSpec(kind)
+    method = MethodSpec(kind, hyperparameters=KINDS[kind].options)
     return cell(method, task=task, dimension=dimension, initial=6, surrogate=surrogate, inner=inner, **changes)
 
 
@@ -48,6 +51,16 @@ def test_methods_are_reproducible_and_follow_their_seed(kind: str) -> None:
     first = history(one, steps)
     assert history(one, steps).points == first.points
     assert history(other(kind, seed=1), 1).points[6:] != first.points[6:8]
+
+
+@pytest.mark.parametrize("kind", VARIANTS)
+def test_a_variant_is_the_default_but_for_its_options(kind: str) -> None:
+    one = other(kind, seed=7)
+    again = Cell.from_dict(json.loads(one.definition))
+    made = make_method(again, get_task(one.task, one.seed))
+    assert isinstance(made, DefaultMethod)
+    expected = compbo.Settings(batch_size=one.batch, seed=7, initial_points=1, **VARIANTS[kind])
+    assert made.settings == expected
 
 
 @pytest.mark.parametrize("kind", ["optuna-tpe", "pycma", "thompson-decoupled"])

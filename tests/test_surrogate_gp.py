@@ -15,17 +15,16 @@ from gpytorch.means import ZeroMean
 from gpytorch.priors import GammaPrior, LogNormalPrior
 
 from compbo.numerics import standardise
-from compbo.surrogate import gp as gp_module
-from compbo.surrogate.gp import (
+from compbo.surrogate import log_posterior
+from compbo.surrogate.gp import NOISELESS, fit_gp
+from compbo.surrogate.kernels import get_kernel
+from compbo.surrogate.log_posterior import (
     LENGTHSCALE_BOUNDS,
     NOISE_BOUNDS,
-    NOISELESS,
     OUTPUTSCALE_BOUNDS,
     Hyperparameters,
     NegativeLogPosterior,
-    fit_gp,
 )
-from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.priors import Gamma, LogNormal, get_priors
 
 F64 = torch.float64
@@ -337,7 +336,7 @@ class TestFit:
         torch.testing.assert_close(gp.predict(probe)[0], same.predict(rounder(probe))[0], rtol=0, atol=1e-12)
 
     def test_the_iteration_limit_is_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(gp_module, "COLD_STARTS", (1.0,))
+        monkeypatch.setattr(log_posterior, "COLD_STARTS", (1.0,))
         x, y = dataset(30, 3)
         assert fit_gp(x, y, max_iterations=2).evaluations < fit_gp(x, y).evaluations
 

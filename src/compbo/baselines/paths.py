@@ -7,6 +7,9 @@ posterior path of a prior one, with r = y - f(X) - noise:
 
 - decoupled: f(x) + k(x, X) C^-1 r: the update is exact, only the prior is made of waves (Wilson et al. 2020);
 - weight space: w + Phi^T (Phi Phi^T + s_n^2 I)^-1 r: the Bayesian linear model in the features.
+
+A kernel of finitely many features (linear, cosine) needs no waves: a path is phi(x)^T w with the features of the kernel
+and w drawn from their posterior, which is what both bases come to.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import torch
 
 from compbo.numerics import cholesky
+from compbo.surrogate.feature_posterior import FeaturePosterior
+from compbo.surrogate.features import FeatureKernel
 from compbo.surrogate.kernels import left_factor, right_factor
 from compbo.types import DTYPE
 
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
     from compbo.surrogate.gp import GP
+    from compbo.surrogate.kernels import Kernel
+    from compbo.surrogate.posterior import GPPosterior
 
 Basis = Literal["weight", "decoupled"]
 
@@ -43,8 +50,21 @@ def _student_t(shape: tuple[int, ...], generator: Generator) -> Tensor:
 SPECTRA: dict[str, Callable[[tuple[int, ...], Generator], Tensor]] = {"matern52": _student_t, "se": _normal}
 
 
+class _Stationary(NamedTuple):
+    kernel: Kernel
+    posterior: GPPosterior
+
+
+def _stationary(gp: GP) -> _Stationary:
+    """Kernel and posterior of a GP that is made of waves; ValueError if it is not."""
+    if isinstance(gp.kernel, FeatureKernel) or isinstance(gp.posterior, FeaturePosterior):
+        raise ValueError(f"the kernel {gp.kernel.name!r} has no random waves; draw its paths by `posterior_paths`.")
+    return _Stationary(gp.kernel, gp.posterior)
+
+
 def draw_frequencies(gp: GP, paths: int, count: int, generator: Generator) -> Tensor:
     """Omega (S, F, d): frequencies of the kernel, for every path its own."""
+    _stationary(gp)
     unit = SPECTRA[gp.kernel.name]((paths, count, gp.train_x.shape[1]), generator)
     return unit / gp.hyperparameters.lengthscale
 
@@ -72,8 +92,9 @@ class Paths(NamedTuple):
         gradient = scale * ((of_sine * cosine - of_cosine * sine).unsqueeze(1) @ omega).squeeze(1)
         k, slope, points = self._cross(x)
         pull = v * slope
-        products = pull.sum(-1, keepdim=True) * points - pull @ self.gp.posterior.scaled_train
-        gradient += 2.0 * self.gp.kernel.slope_factor * self.gp.posterior.inputs.weights * products
+        kernel, posterior = _stationary(self.gp)
+        products = pull.sum(-1, keepdim=True) * points - pull @ posterior.scaled_train
+        gradient += 2.0 * kernel.slope_factor * posterior.inputs.weights * products
         return value + (v * k).sum(-1), gradient
 
     def values(self, x: Tensor) -> Tensor:
@@ -92,10 +113,11 @@ class Paths(NamedTuple):
 
     def _cross(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """k(x, X) and its slope in r2 (m, n), and the scaled points (m, d)."""
-        points = self.gp.posterior.inputs(x)
-        kernel = self.gp.kernel.evaluate(left_factor(points) @ right_factor(self.gp.posterior.scaled_train).mT)
+        kernel, posterior = _stationary(self.gp)
+        points = posterior.inputs(x)
+        k = kernel.evaluate(left_factor(points) @ right_factor(posterior.scaled_train).mT)
         outputscale = self.gp.hyperparameters.outputscale
-        return outputscale * kernel.value, outputscale * kernel.slope, points
+        return outputscale * k.value, outputscale * k.slope, points
 
 
 def _features(x: Tensor, frequencies: Tensor) -> Tensor:
@@ -120,10 +142,37 @@ def draw_paths(gp: GP, frequencies: Tensor, basis: Basis, generator: Generator) 
         else:
             weights[s] += phi.mT @ _solve(phi @ phi.mT, noise, residual.unsqueeze(-1)).squeeze(-1)
     if basis == "decoupled":
-        scaled = gp.posterior.scaled_train
-        covariance = outputscale * gp.kernel.evaluate(left_factor(scaled) @ right_factor(scaled).mT).value
+        kernel, posterior = _stationary(gp)
+        scaled = posterior.scaled_train
+        covariance = outputscale * kernel.evaluate(left_factor(scaled) @ right_factor(scaled).mT).value
         update = _solve(covariance, noise, update.mT).mT
     return Paths(gp, frequencies, weights, update)
+
+
+class FeaturePaths(NamedTuple):
+    """S functions f_s(x) = phi(x)^T w_s with the features of the kernel, in the GP's standardised units."""
+
+    posterior: FeaturePosterior
+    weights: Tensor  # w (S, r)
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def value_and_gradient(self, x: Tensor, which: Tensor) -> tuple[Tensor, Tensor]:
+        """f (m,) and its gradient (m, d) at x (m, d), row i on path which[i]; rounding passes the gradient through."""
+        w = self.weights[which]
+        return (self.posterior.features(x) * w).sum(-1), self.posterior.pull(x, w)
+
+    def values(self, x: Tensor) -> Tensor:
+        """All S functions at all points x (m, d): (S, m)."""
+        return self.weights @ self.posterior.features(x).mT
+
+
+def posterior_paths(gp: GP, paths: int, waves: int, basis: Basis, generator: Generator) -> Paths | FeaturePaths:
+    """S independent posterior paths, each of its own F waves where the kernel is made of waves."""
+    if isinstance(gp.posterior, FeaturePosterior):
+        return FeaturePaths(gp.posterior, gp.posterior.draw_weights(paths, generator))
+    return draw_paths(gp, draw_frequencies(gp, paths, waves, generator), basis, generator)
 
 
 def _solve(covariance: Tensor, noise: float, right: Tensor) -> Tensor:

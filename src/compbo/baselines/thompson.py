@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import torch
 
 from compbo.baselines.asktell import AskTell, Losses
-from compbo.baselines.paths import Paths, draw_frequencies, draw_paths
+from compbo.baselines.paths import FeaturePaths, Paths, posterior_paths
 from compbo.bo.model import fit_model
 from compbo.seeds import next_seed
 from compbo.surrogate.outputs import check_outputs
@@ -39,7 +39,8 @@ class ThompsonSampling(AskTell):
     """Batch Thompson sampling by ask and tell; losses are minimised, a failed one stands at the worst value seen.
 
     noise: standard deviation in the units of the loss, 0 for a noiseless task, None to learn it.
-    candidates: Sobol points at which every sample is evaluated; features: frequencies F of a sample;
+    candidates: Sobol points at which every sample is evaluated; features: frequencies F of a sample (of a stationary
+    kernel; the others, linear and cosine, have their own few features and are sampled exactly);
     starts, steps: how many of the best candidates L-BFGS-B starts from, and its iterations.
     """
 
@@ -81,8 +82,7 @@ class ThompsonSampling(AskTell):
         candidates = self._candidates(count, generator)
         if self.flavour == "function":
             return self.space.from_unit(best_of_joint_samples(gp, candidates, count, generator))
-        frequencies = draw_frequencies(gp, count, self.features, generator)
-        paths = draw_paths(gp, frequencies, self.flavour, generator)
+        paths = posterior_paths(gp, count, self.features, self.flavour, generator)
         candidates = torch.cat([candidates, observed.x[:INCUMBENTS]])
         return self.space.from_unit(maximise_paths(paths, candidates, self.starts, self.steps))
 
@@ -123,7 +123,7 @@ def best_of_joint_samples(gp: GP, candidates: Tensor, count: int, generator: Gen
     return candidates[chosen]
 
 
-def maximise_paths(paths: Paths, candidates: Tensor, starts: int, steps: int) -> Tensor:
+def maximise_paths(paths: Paths | FeaturePaths, candidates: Tensor, starts: int, steps: int) -> Tensor:
     """The best point (S, d) of every path: L-BFGS-B from its best candidates, never worse than those."""
     from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
 

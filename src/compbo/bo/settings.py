@@ -38,7 +38,7 @@ class Settings:
         batch_size: points that are suggested together.
         direction: "minimize" or "maximize".
         seed: the source of everything random.
-        kernel: of the Gaussian process, "matern52" or "se".
+        kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
         outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.

@@ -21,7 +21,7 @@ from compbo.words import counted
 
 if TYPE_CHECKING:
     from compbo.acquisition.integrands import Acquisition
-    from compbo.bo.history import History, Point
+    from compbo.bo.history import History, Observations, Point
     from compbo.bo.settings import Settings
     from compbo.space import Space
 
@@ -87,7 +87,7 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
     fit_seconds = time.perf_counter() - started
     problem = AcquisitionProblem(
         gp.posterior,
-        acquisition_of(settings, history),
+        acquisition_of(settings, observations),
         gp.best,
         incumbents=observations.incumbents(INCUMBENTS),
         pending=observations.pending if len(observations.pending) > 0 else None,
@@ -114,7 +114,17 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
     return Suggestion(distinct.points, telemetry)
 
 
-def acquisition_of(settings: Settings, history: History) -> Acquisition:
-    """The acquisition function of an ask: of a portfolio, the one whose turn it is after that many batches."""
+def acquisition_of(settings: Settings, observations: Observations) -> Acquisition:
+    """The acquisition function of an ask: of a portfolio, the one whose turn it is.
+
+    Args:
+        settings: with the portfolio, and the size of a batch.
+        observations: what is known and pending; every batch of it is a turn.
+
+    Returns:
+        The acquisition function to maximise.
+    """
     acquisition = get_portfolio(settings.acquisition)
-    return acquisition.at(history.size // settings.batch_size) if isinstance(acquisition, Portfolio) else acquisition
+    if not isinstance(acquisition, Portfolio):
+        return acquisition
+    return acquisition.at((len(observations.x) + len(observations.pending)) // settings.batch_size)

@@ -141,7 +141,7 @@ class SurrogateSpec:
     """How a Gaussian process is fitted.
 
     Args:
-        kernel: its name, "matern52" or "se".
+        kernel: its name, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
         outputs: transform of the values before the fit; the paper has none.
         noise: "fixed" for tasks without noise, or "learned".

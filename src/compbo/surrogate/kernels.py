@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from compbo.surrogate.features import COSINE, LINEAR, FeatureKernel
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -43,7 +45,7 @@ class InputScale(NamedTuple):
         return (x - self.centre) * self.weights
 
 
-def input_scale(kernel: Kernel, lengthscale: Tensor, centre: Tensor | float = 0.5) -> InputScale:
+def input_scale(kernel: Kernel | FeatureKernel, lengthscale: Tensor, centre: Tensor | float = 0.5) -> InputScale:
     """The scale of a kernel with these lengthscales (d,); the default centre is that of the unit cube."""
     return InputScale(centre, kernel.stretch / lengthscale)
 
@@ -65,11 +67,13 @@ def _squared_exponential(r2: Tensor) -> KernelValue:
 MATERN52 = Kernel("matern52", 5.0**0.5, -1.0 / 6.0, _matern52)
 SQUARED_EXPONENTIAL = Kernel("se", 0.5**0.5, -1.0, _squared_exponential)
 
-KERNELS = {kernel.name: kernel for kernel in (MATERN52, SQUARED_EXPONENTIAL)}
+KERNELS: dict[str, Kernel | FeatureKernel] = {
+    kernel.name: kernel for kernel in (MATERN52, SQUARED_EXPONENTIAL, LINEAR, COSINE)
+}
 
 
-def get_kernel(name: str) -> Kernel:
-    """The kernel of that name."""
+def get_kernel(name: str) -> Kernel | FeatureKernel:
+    """The kernel of that name: a stationary one, or one of finitely many features."""
     try:
         return KERNELS[name]
     except (KeyError, TypeError):

@@ -83,7 +83,7 @@ class Block:
     def _methods(self) -> Iterator[MethodSpec]:
         for name in self.optimisers:
             if name in KINDS:
-                yield MethodSpec(name)
+                yield MethodSpec(name, hyperparameters=KINDS[name].options)
                 continue
             if not self.acquisitions:
                 raise ValueError(f"Grid: {name} maximises an acquisition function; name some under `acquisitions`.")

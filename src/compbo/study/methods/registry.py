@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 from compbo.baselines.thompson import FLAVOURS
 from compbo.maximizers import BUILT_IN, CATALOGUE
 from compbo.study.methods import baselines, peers
+from compbo.study.methods.defaults import VARIANTS, DefaultMethod, settings_of
 from compbo.study.methods.maximizer import MaximizerMethod
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from compbo.study.cell import Cell
+    from compbo.study.cell import Cell, Pairs
     from compbo.study.methods.method import Method
     from compbo.study.tasks import Task
 
 MAXIMIZER = "maximizer"  # the kind of which the catalogue has many
-GROUPS = ("paper", "extended", "own", "baseline", "peer")
+GROUPS = ("paper", "extended", "own", "default", "baseline", "peer")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class MethodKind:
         inner: whether it uses the cell's inner budget.
         group: under which it is named in a grid.
         modules: that a worker process loads before it forks.
+        options: of the method, written into its cells.
 
     >>> KINDS["bohb"].group, KINDS["bohb"].surrogate
     ('baseline', False)
@@ -41,6 +43,7 @@ class MethodKind:
     inner: bool = False
     group: str = "baseline"
     modules: tuple[str, ...] = ()
+    options: Pairs = ()
 
 
 _BOTORCH = ("botorch.acquisition.logei", "botorch.fit", "botorch.models", "botorch.optim")
@@ -50,6 +53,7 @@ KINDS: dict[str, MethodKind] = {
         f"thompson-{flavour}": MethodKind(baselines.make_thompson(flavour), surrogate=True, inner=True)
         for flavour in FLAVOURS
     },
+    **{name: MethodKind(DefaultMethod, group="default", options=settings_of(name)) for name in VARIANTS},
     "bohb": MethodKind(baselines.make_bohb, modules=("statsmodels.nonparametric.api",)),
     "random-search": MethodKind(baselines.make_random_search),
     "botorch-qlogei": MethodKind(peers.BoTorchMethod, inner=True, group="peer", modules=_BOTORCH),
@@ -94,7 +98,8 @@ def optimiser_group(name: str) -> str:
         name: on the axis of optimisers.
 
     Returns:
-        `paper` or `extended` for the catalogue, `own` for what was registered, else `baseline` or `peer`.
+        `paper` or `extended` for the catalogue, `own` for what was registered, else `default` (the library as it comes,
+        and its variants), `baseline` or `peer`.
 
     >>> optimiser_group("CAdam"), optimiser_group("SOX"), optimiser_group("bohb"), optimiser_group("pycma")
     ('paper', 'extended', 'baseline', 'peer')

@@ -1,0 +1,90 @@
+"""The library as it comes, and the same with one option changed: what a choice of the defaults is worth."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import compbo
+from compbo.study.cell import Pairs, sorted_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from compbo.study.cell import Cell
+    from compbo.study.methods.method import Point
+    from compbo.study.tasks import Task
+
+# Options of `compbo.Optimizer` by the name of the method; everything else is the default.
+VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "compbo": {},
+        "compbo-plain": {"outputs": "none", "acquisition": "ucb"},
+        "compbo-outputs-none": {"outputs": "none"},
+        "compbo-outputs-log": {"outputs": "log"},
+        "compbo-ucb": {"acquisition": "ucb"},
+        "compbo-sr": {"acquisition": "sr"},
+        "compbo-logei": {"acquisition": "logei"},
+        "compbo-ucb-sr-logei": {"acquisition": ("ucb", "sr", "logei")},
+        "compbo-cadam": {"maximizer": "CAdam"},
+        "compbo-adam": {"maximizer": "Adam-ERM"},
+        "compbo-random": {"maximizer": "RS"},
+        "compbo-around-90": {"starts": compbo.StartPolicy(around_incumbents=0.9)},
+        "compbo-dimension-scaled": {"priors": "dimension-scaled"},
+    }
+)
+
+
+FROM_CELL = ("batch_size", "seed", "direction")
+
+
+def settings_of(variant: str) -> Pairs:
+    """Every setting of a variant as JSON: they are part of a cell, which another default makes another cell.
+
+    Args:
+        variant: a key of `VARIANTS`.
+
+    Returns:
+        The settings by name, but for those that a cell has itself.
+
+    >>> dict(settings_of("compbo-outputs-none"))["outputs"]
+    '"none"'
+    """
+    # The initial design is told, the same to every method.
+    settings = compbo.Settings(initial_points=1, **VARIANTS[variant]).to_dict()
+    return sorted_pairs({name: json.dumps(value) for name, value in settings.items() if name not in FROM_CELL})
+
+
+class DefaultMethod:
+    """`compbo.Optimizer` with the settings of a variant.
+
+    Args:
+        cell: the experiment.
+        task: of the cell.
+    """
+
+    def __init__(self, cell: Cell, task: Task) -> None:
+        written = {name: json.loads(str(value)) for name, value in cell.method.hyperparameters}
+        settings = compbo.Settings.from_dict(
+            {**written, "batch_size": cell.batch, "seed": cell.seed, "direction": "minimize"}
+        )
+        self._optimizer = compbo.Optimizer(task.space, **vars(settings))
+
+    @property
+    def settings(self) -> compbo.Settings:
+        """What determines the suggestions, beside the space and the history."""
+        return self._optimizer.settings
+
+    def ask(self, count: int) -> list[Point]:
+        """The next joint batch."""
+        return self._optimizer.ask(count)
+
+    def tell(self, points: Sequence[Mapping[str, Any]], losses: Sequence[float | None]) -> None:
+        """Report losses."""
+        self._optimizer.tell(points, losses)
+
+    @property
+    def last_ask(self) -> Mapping[str, Any]:
+        """The telemetry of the last ask."""
+        return self._optimizer.telemetry[-1].to_dict()
