@@ -9,23 +9,46 @@ from compbo.inputs import check_target
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
-COMPLETE, FAIL, RUNNING = "COMPLETE", "FAIL", "RUNNING"
+COMPLETE, FAIL, PRUNED, RUNNING = "COMPLETE", "FAIL", "PRUNED", "RUNNING"
 COLUMNS = ("number", "state", "value")  # before the parameters
 FORMATS = (".csv", ".json", ".parquet")
 
 
 class Record(NamedTuple):
-    """One evaluation: its number in the order of asking, its state (Optuna's words), value, point and message."""
+    """One evaluation: its number in the order of asking, its state (Optuna's words), value, point and message.
+
+    The value of a pruned one is the last that it reported.
+    """
 
     number: int
     state: str
     value: float | None
     params: dict[str, Any]
     message: str = ""
+
+
+class StudyFacts(NamedTuple):
+    """What a study that another program wrote with Optuna says beyond the parameters that its trials share.
+
+    Attributes:
+        records: every trial that has ended, with all its parameters.
+        modelled: the places in `records` of the evaluations that an optimizer has: those in the shared space.
+        running: how many trials have not ended.
+        definitions: of the parameters that not every trial has, or not with one range: kind and range, in words.
+        importance: share of every parameter, the largest first, as Optuna computes it; empty if it cannot.
+        evaluator: Optuna's name of how.
+    """
+
+    records: Sequence[Record]
+    modelled: Sequence[int]
+    running: int
+    definitions: Mapping[str, tuple[str, str]]
+    importance: Mapping[str, float]
+    evaluator: str
 
 
 def last_failure(records: Iterable[Record]) -> str:

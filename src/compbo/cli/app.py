@@ -179,11 +179,13 @@ def report(
 ) -> None:
     """Write a run, finished or not, as one HTML page."""
     from compbo.report import write_report
-    from compbo.storage import load_optimizer
+    from compbo.storage import load_run
 
     target = output if output is not None else default_output(run, ".html")
     check_target(target)
-    write_report(load_optimizer(run, study_name), target, title=study_name or Path(run).name)
+    optimizer, facts = load_run(run, study_name)
+    title = study_name or Path(run).name
+    write_report(optimizer, target, title=title, facts=None if facts is None else facts())
     say(f"Report: {target}")
 
 

@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 BARS = 20
 
 
-def importance(surrogate: ModelSummary) -> Figure:
+def importance(report: Report) -> Figure:
     """A bar for each of the most important parameters, the first on top."""
-    shares = [(name(share["name"]), share["share"]) for share in surrogate["importance"][:BARS]]
+    shares = [(name(share["name"]), share["share"]) for share in report["importance"][:BARS]]
+    how = (
+        f"Share by Optuna's {report['evaluator']} (%)"
+        if report["evaluator"]
+        else "Share of the sum of 1 / lengthscale (%)"
+    )
     places = list(range(len(shares)))
     bar = {
         "type": "bar",
@@ -31,7 +36,7 @@ def importance(surrogate: ModelSummary) -> Figure:
         "hoverinfo": "skip",
     }
     layout = {
-        "xaxis": {"title": {"text": "Share of the sum of 1 / lengthscale (%)"}, "rangemode": "tozero"},
+        "xaxis": {"title": {"text": how}, "rangemode": "tozero"},
         "yaxis": {
             "tickvals": places,
             "ticktext": [words for words, _ in shares],
@@ -157,7 +162,7 @@ def axis_layout(axis: ParameterAxis) -> Figure:
     return layout
 
 
-def _observed(report: Report, surrogate: ModelSummary, which: str) -> tuple[list[float], list[float | None]]:
+def _observed(report: Report, surrogate: ModelSummary, which: str) -> tuple[list[float | None], list[float | None]]:
     places = report["positions"][which]
     nearest = surrogate["nearest"]
     return [places[i] for i in nearest], [report["evaluations"][i]["value"] for i in nearest]
@@ -165,4 +170,4 @@ def _observed(report: Report, surrogate: ModelSummary, which: str) -> tuple[list
 
 def _best_position(report: Report, which: str) -> float:
     best = report["best"]
-    return report["positions"][which][best["number"] if best is not None else 0]
+    return report["positions"][which][best["place"] if best is not None else 0] or 0.0

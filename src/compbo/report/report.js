@@ -6,8 +6,15 @@
     const { draw, chart, show } = compboPage.open(report);
 
     const log = document.getElementById("log-values");
+    const cut = charts.progress?.layout.yaxis.range; // a log axis shows all values, and has no use for it
     log?.addEventListener("change", () => {
-      charts.progress.layout.yaxis.type = log.checked ? "log" : "linear";
+      const { layout, data } = charts.progress;
+      layout.yaxis.type = log.checked ? "log" : "linear";
+      if (log.checked) delete layout.yaxis.range;
+      else if (cut) layout.yaxis.range = cut;
+      data.forEach((trace) => {
+        if (trace.meta === "off the chart") trace.visible = !log.checked;
+      });
       draw(chart("progress"));
     });
 

@@ -15,21 +15,23 @@ from compbo.bo.settings import Settings
 from compbo.bo.telemetry import Telemetry
 from compbo.errors import OptionError
 from compbo.evaluation import Evaluation
-from compbo.records import COMPLETE, FAIL, RUNNING, Record
+from compbo.records import COMPLETE, FAIL, PRUNED, RUNNING, Record
 from compbo.space import Space
 from compbo.space.convert import on_its_step
 from compbo.storage.connect import connect, quiet_optuna
 from compbo.storage.lease import Lease
+from compbo.storage.other_study import last_reported, point_in, shared_space, study_facts
 from compbo.storage.signature import LONGEST_TEXT, SETTINGS, SPACE, VERSION, check, find_or_create, pack, sign, unpack
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from optuna.storages import BaseStorage
     from optuna.trial import FrozenTrial
 
     from compbo.evaluation import Outcome
+    from compbo.records import StudyFacts
 
 ASK = "compbo:ask"
 MESSAGE, VERDICT = "message", "verdict"  # user attributes: the dashboard shows them
@@ -137,17 +139,31 @@ def load_optimizer(source: str | os.PathLike[str] | BaseStorage, study_name: str
     source: a file (SQLite or an Optuna journal), a storage URL or a storage. study_name: needed if there are several.
     A study that another program wrote with Optuna is read too: the parameters that all its trials share are the space.
     """
+    return load_run(source, study_name)[0]
+
+
+def load_run(
+    source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None
+) -> tuple[Optimizer, Callable[[], StudyFacts] | None]:
+    """The optimizer of a stored run, as `load_optimizer` gives it, and what a study of another program says beyond it.
+
+    The facts are a function, as it takes a while to compute them; None for a run of compbo's own.
+    """
     storage, study_id = _open_study(source, study_name)
     trials = storage.get_all_trials(study_id, deepcopy=False)
     attributes = storage.get_study_system_attrs(study_id)
-    if VERSION in attributes:
+    ours = VERSION in attributes
+    if ours:
         space = Space.from_dict(unpack(SPACE, attributes))
         settings = Settings.from_dict(unpack(SETTINGS, attributes))
     else:
-        space = _shared_space(trials)
+        space = shared_space(trials)
         settings = Settings(direction=storage.get_study_directions(study_id)[0].name.lower())  # type: ignore[arg-type]
     contents = _contents(space, trials)
-    return Optimizer.resume(space, settings, contents.history, contents.telemetry)
+    optimizer = Optimizer.resume(space, settings, contents.history, contents.telemetry)
+    if ours:
+        return optimizer, None
+    return optimizer, lambda: study_facts(storage, study_id, contents.records, space)
 
 
 def load_records(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> list[Record]:
@@ -192,7 +208,7 @@ def _open_study(source: str | os.PathLike[str] | BaseStorage, study_name: str | 
 
 
 def _records(trials: Sequence[FrozenTrial]) -> list[Record]:
-    """Trials that wait for a program to take them are left out; a pruned one has failed."""
+    """Trials that wait for a program to take them are left out."""
     records = []
     for trial in trials:
         params = {name: on_its_step(value, trial.distributions[name]) for name, value in trial.params.items()}
@@ -201,29 +217,21 @@ def _records(trials: Sequence[FrozenTrial]) -> list[Record]:
                 records.append(Record(trial.number, COMPLETE, trial.value, params))
             case "RUNNING":
                 records.append(Record(trial.number, RUNNING, None, params))
-            case "FAIL" | "PRUNED" as state:
-                message = str(trial.user_attrs.get(MESSAGE, "pruned" if state == "PRUNED" else ""))
-                records.append(Record(trial.number, FAIL, None, params, message))
+            case "PRUNED":
+                message = str(trial.user_attrs.get(MESSAGE, "pruned"))
+                records.append(Record(trial.number, PRUNED, last_reported(trial), params, message))
+            case "FAIL":
+                records.append(Record(trial.number, FAIL, None, params, str(trial.user_attrs.get(MESSAGE, ""))))
     return records
 
 
 def _contents(space: Space, trials: Sequence[FrozenTrial]) -> Contents:
-    """Records, history and telemetry; of parameters outside the space nothing enters the history."""
+    """Records, history and telemetry; the history has what lies in the space (see `point_in`)."""
     records = _records(trials)
-    points = [space.validate({k: v for k, v in r.params.items() if k in space.parameters}) for r in records]
-    known = list(zip(records, points, strict=True))
+    known = [(record, point) for record in records if (point := point_in(space, record)) is not None]
     history = History(
         tuple(Evaluation(point, r.value, r.message) for r, point in known if r.state != RUNNING),
         tuple(point for r, point in known if r.state == RUNNING),
     )
     asks = [unpack(ASK, trial.system_attrs) for trial in trials]
     return Contents(records, history, [Telemetry.from_dict(ask["telemetry"]) for ask in asks if ask is not None])
-
-
-def _shared_space(trials: Sequence[FrozenTrial]) -> Space:
-    from optuna.search_space import intersection_search_space
-
-    shared = intersection_search_space(list(trials), include_pruned=True)
-    if not shared:
-        raise ValueError("The trials of this study have no parameter with one definition in common.")
-    return Space.from_optuna(shared)
