@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from compbo.bo.history import sign_of
 from compbo.records import COMPLETE
 from compbo.report.axes import fraction, label
 from compbo.report.data import of_state
+from compbo.report.far_values import value_range
 from compbo.report.labels import name, number, text
 
 if TYPE_CHECKING:
@@ -34,7 +36,9 @@ def parallel(report: Report) -> Figure:
     values = [row["value"] for row in rows if row["value"] is not None]
     tenths = np.array_split(np.arange(len(rows)), 10)
     thin = 1.2 if len(rows) <= 150 else 0.8
-    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    cut = value_range(report) or (-math.inf, math.inf)
+    kept = [value for value in values if cut[0] <= value <= cut[1]]
+    low, high = (min(kept), max(kept)) if kept else (0.0, 1.0)
     data = []
     for tenth in reversed(range(10)):
         trace = _polylines([rows[int(i)] for i in tenths[tenth]], axes, low, high)
@@ -44,7 +48,7 @@ def parallel(report: Report) -> Figure:
     best = _polylines(rows[:1], axes, low, high)
     marker = {"color": "$vermillion", "size": 6}
     data.append({**best, "name": "best", "mode": "lines+markers", "line": outline("$vermillion", 3), "marker": marker})
-    return {"data": data, "layout": _parallel_layout([axis for axis, _ in axes], low, high)}
+    return {"data": data, "layout": _parallel_layout([axis for axis, _ in axes], _ends(values, low, high))}
 
 
 def _ranked(report: Report) -> list[Row]:
@@ -66,7 +70,7 @@ def _polylines(
     for row in rows:
         value = row["value"] or 0.0
         heights = [fraction(axis, places[row["place"]] or 0.0) for axis, places in axes]
-        heights.append((value - low) / (high - low) if high > low else 0.5)
+        heights.append(min(max((value - low) / (high - low), 0.0), 1.0) if high > low else 0.5)
         x += [*range(len(heights)), None]
         y += [*(round(height, 4) for height in heights), None]
         head = f"Evaluation {row['number']}, value {number(value)}<br>"
@@ -83,11 +87,17 @@ def _polylines(
     }
 
 
-def _parallel_layout(axes: list[ParameterAxis], low: float, high: float) -> Figure:
+def _ends(values: list[float], low: float, high: float) -> tuple[str, str]:
+    """The two ends of the upright of the values; beyond one of them there may be more."""
+    below, above = min(values, default=low) < low, max(values, default=high) > high
+    return ("≤ " if below else "") + number(low, 4), ("≥ " if above else "") + number(high, 4)
+
+
+def _parallel_layout(axes: list[ParameterAxis], ends: tuple[str, str]) -> Figure:
     uprights = len(axes) + 1
     line = {"color": "$line", "width": 1}
     notes = [note for i, axis in enumerate(axes) for note in _upright_notes(i, axis)]
-    notes += [_note(uprights - 1, 0.0, number(low, 4), below=True), _note(uprights - 1, 1.0, number(high, 4))]
+    notes += [_note(uprights - 1, 0.0, ends[0], below=True), _note(uprights - 1, 1.0, ends[1])]
     return {
         "xaxis": {
             "range": [-0.45, uprights - 0.55],

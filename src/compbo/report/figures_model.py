@@ -13,16 +13,13 @@ if TYPE_CHECKING:
     from compbo.report.slices import ModelSummary, Pair, Slice
 
 BARS = 20
+OF_THE_MODEL = "Share of the sum of 1 / lengthscale (%)"
 
 
 def importance(report: Report) -> Figure:
     """A bar for each of the most important parameters, the first on top."""
     shares = [(name(share["name"]), share["share"]) for share in report["importance"][:BARS]]
-    how = (
-        f"Share by Optuna's {report['evaluator']} (%)"
-        if report["evaluator"]
-        else "Share of the sum of 1 / lengthscale (%)"
-    )
+    how = f"Share by Optuna's {report['evaluator']} (%)" if report["evaluator"] else OF_THE_MODEL
     places = list(range(len(shares)))
     bar = {
         "type": "bar",

@@ -1,13 +1,13 @@
-"""The chart of progress: every evaluation, the best so far, what failed, what was pruned, and what lies off the chart."""
+"""The chart of progress: every evaluation, the best so far, what failed, was pruned, or lies off the chart."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compbo.bo.history import sign_of
 from compbo.records import COMPLETE, FAIL, PRUNED
 from compbo.report.axes import label
 from compbo.report.data import of_state
+from compbo.report.far_values import outside, value_range
 from compbo.report.figures import Figure, best_marker, counting_axis, markers, outline
 from compbo.report.labels import name, number, text
 from compbo.words import counted
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from compbo.report.data import Report, Row
 
 NAMED = 6  # parameters in a hover label
-OUTLIERS = 0.05  # the share of the evaluations that may lie off the chart, and at least one
-FLATTENED = 5.0  # they do if the chart would otherwise be this many times as high
 
 
 def progress(report: Report) -> Figure:
@@ -50,62 +48,39 @@ def progress(report: Report) -> Figure:
     return {"data": data, "layout": _layout(report, cut)}
 
 
-def value_range(report: Report) -> tuple[float, float] | None:
-    """The range of values to show, if a few bad ones would flatten all others; None: the range of all.
-
-    The best value is always in it.
-    """
-    sign = sign_of(report["direction"])
-    values = sorted(-sign * (row["value"] or 0.0) for row in of_state(report, COMPLETE))  # the best first
-    for dropped in range(1, max(1, int(OUTLIERS * len(values))) + 1):
-        rest = values[: len(values) - dropped]
-        if len(rest) < 3 or rest[-1] == rest[0]:
-            return None
-        if values[-1] - values[0] > FLATTENED * (rest[-1] - rest[0]):
-            pad = 0.06 * (rest[-1] - rest[0])
-            ends = -sign * (rest[0] - pad), -sign * (rest[-1] + pad)
-            return min(ends), max(ends)
-    return None
-
-
-def _outside(report: Report, cut: tuple[float, float]) -> list[Row]:
-    rows = [row for row in report["evaluations"] if row["value"] is not None]
-    return [row for row in rows if not cut[0] <= (row["value"] or 0.0) <= cut[1]]
-
-
 def progress_note(report: Report) -> str:
     """What the chart does not show by itself."""
     words = []
     if of_state(report, PRUNED):
         words.append("Pruned trials are open circles at the last value that they reported.")
     cut = value_range(report)
-    outside = _outside(report, cut) if cut is not None else []
-    if outside:
-        verb = "lies" if len(outside) == 1 else "lie"
-        words.append(
-            f"{counted(len(outside), 'value')} {verb} off the chart, marked by triangles at its edge; a double click "
-            "shows all."
-        )
+    far = outside(report, cut) if cut is not None else []
+    if far:
+        verb = "lies" if len(far) == 1 else "lie"
+        words.append(f"{counted(len(far), 'value')} {verb} off the chart: triangles at its edge.")
     return " ".join(words)
 
 
 def _pruned(report: Report, shown: list[str]) -> list[Figure]:
     """Where they stood when they were stopped; those that had reported nothing stand on the axis."""
     rows = of_state(report, PRUNED)
-    looks = {"color": "$muted", "symbol": "circle-open", "size": 7, "line": outline("$muted", 1.5)}
-    told = [row for row in rows if row["value"] is not None]
     silent = [row for row in rows if row["value"] is None]
-    found: list[Figure] = []
-    if told:
-        place = markers("Pruned", [row["number"] for row in told], [row["value"] for row in told])
-        found.append({**place, "marker": looks, "hovertext": [_described(row, shown) for row in told]})
-    if silent:
-        place = markers(
-            "Pruned" if not told else "Pruned, no value", [row["number"] for row in silent], [0.0] * len(silent)
-        )
-        hover = [_described(row, shown) for row in silent]
-        found.append({**place, "yaxis": "y2", "cliponaxis": False, "marker": looks, "hovertext": hover})
-    return found
+    told = [row for row in rows if row["value"] is not None]
+    groups: list[tuple[str, list[Row], list[float | None], Figure]] = [
+        ("Pruned", told, [row["value"] for row in told], {}),
+        ("Pruned, no value", silent, [0.0] * len(silent), {"yaxis": "y2", "cliponaxis": False}),
+    ]
+    looks = {"color": "$muted", "symbol": "circle-open", "size": 7, "line": outline("$muted", 1.5)}
+    return [
+        {
+            **markers(title, [row["number"] for row in members], heights),
+            **where,
+            "marker": looks,
+            "hovertext": [_described(row, shown) for row in members],
+        }
+        for title, members, heights, where in groups
+        if members
+    ]
 
 
 def _failed(report: Report) -> list[Figure]:
@@ -124,8 +99,8 @@ def _failed(report: Report) -> list[Figure]:
 
 
 def _off_the_chart(report: Report, shown: list[str], cut: tuple[float, float]) -> list[Figure]:
-    """Triangles at the edge for what lies beyond it; `meta` lets the log axis, which shows all, take them away."""
-    rows = _outside(report, cut)
+    """Triangles at the edge for what lies beyond it; `meta` lets the page take them away."""
+    rows = outside(report, cut)
     above = [(row["value"] or 0.0) > cut[1] for row in rows]
     return [
         {

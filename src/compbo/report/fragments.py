@@ -122,6 +122,11 @@ def log_control() -> str:
     return '<label class="control"><input type="checkbox" id="log-values"> Log axis</label>'
 
 
+def all_control() -> str:
+    """The switch that shows the values off the chart, too."""
+    return '<label class="control"><input type="checkbox" id="all-values"> All values</label>'
+
+
 def share_control() -> str:
     """The slider that hides the worse evaluations."""
     return (

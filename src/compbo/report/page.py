@@ -11,6 +11,7 @@ from compbo.report import figures, figures_asks, figures_model, figures_progress
 from compbo.report import fragments as piece
 from compbo.report.data import Report, collect, of_state
 from compbo.report.document import filled, resource, script_slots, write_document
+from compbo.report.far_values import value_range
 from compbo.report.tables import asks_table, evaluations_table
 from compbo.report.theme import PALETTES, TEMPLATE
 from compbo.versions import VERSION
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from compbo.records import StudyFacts
 
 OF_COMPBO = (
-    "A suggestion depends on the settings, the seed and what was evaluated, and on nothing else: with these versions and "
-    "the same answers of the objective, this call proposes the same points. Where the evaluations ran (workers, storage, "
-    "asynchronous mode) is not part of it."
+    "A suggestion depends on the settings, the seed and what was evaluated, and on nothing else: with these versions "
+    "and the same answers of the objective, this call proposes the same points. Where the evaluations ran (workers, "
+    "storage, asynchronous mode) is not part of it."
 )
 OF_OPTUNA = (
     "This study was run through Optuna; its sampler and settings are not known here. The call optimises the parameters "
@@ -79,10 +80,9 @@ def _evaluation_slots(report: Report, board: _Board) -> dict[str, str]:
     if not report["evaluations"]:
         nothing = piece.empty("Nothing has been evaluated yet.")
         return {"chart_progress": nothing, "chart_parallel": nothing}
+    curve = figures_progress.progress(report)
     slots = {
-        "chart_progress": board.place(
-            "progress", figures_progress.progress(report), "Values of all evaluations", height=380
-        ),
+        "chart_progress": board.place("progress", curve, "Values of all evaluations", height=380),
         "chart_parallel": piece.empty("No evaluation has succeeded yet."),
     }
     if report["best"] is not None:
@@ -97,10 +97,9 @@ def _model_slots(report: Report, board: _Board) -> dict[str, str]:
     importance = {"chart_importance": none}
     if report["importance"]:
         height = 80 + 26 * min(len(report["importance"]), figures_model.BARS)
-        bars = board.place(
-            "importance", figures_model.importance(report), "Importance of the parameters", height=height
-        )
-        importance = {"chart_importance": bars}
+        bars = figures_model.importance(report)
+        place = board.place("importance", bars, "Importance of the parameters", height=height)
+        importance = {"chart_importance": place}
     if model is None:
         return {**importance, "chart_slices": none, "chart_pairs": none}
     slices = [
@@ -159,6 +158,7 @@ def _words(report: Report) -> dict[str, str]:
         "best": piece.best_block(report),
         "notes": piece.notes(report),
         "log_control": piece.log_control() if figures_progress.log_scale_helps(report) else "",
+        "all_control": piece.all_control() if value_range(report) is not None else "",
         "share_control": piece.share_control() if done > 1 else "",
         "parallel_note": piece.safe(parallel_note),
         "progress_note": piece.safe(figures_progress.progress_note(report)),
@@ -211,18 +211,18 @@ def _model_lead(report: Report) -> str:
     if report["conditional"]:
         names = [name for name, _, _ in report["space"][-report["conditional"] :]]
         named = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-        words += f" Nor are parameters that not every trial shares: {named}."
+        words += f" Parameters that not every trial shares are not in it: {named}."
     return words
 
 
 def _importance_about(report: Report) -> str:
     if not report["evaluator"]:
         return (
-            "A short lengthscale means that the objective changes quickly along a parameter. Shares are of 1 / lengthscale "
-            "in the unit cube, summed over the choices of a categorical parameter; with few evaluations they mostly show "
-            "the prior."
+            "A short lengthscale means that the objective changes quickly along a parameter. Shares are of "
+            "1 / lengthscale in the unit cube, summed over the choices of a categorical parameter; with few "
+            "evaluations they mostly show the prior."
         )
     return (
-        f"As Optuna computes it ({report['evaluator']}): by how much the best tenth of the completed trials differs from all "
-        "of them along a parameter; parameters that not every trial has are among them."
+        f"As Optuna computes it ({report['evaluator']}): by how much the best tenth of the completed trials differs "
+        "from all of them along a parameter."
     )

@@ -29,10 +29,13 @@ def shared_space(trials: Sequence[FrozenTrial]) -> Space:
 
     While nothing is complete, all trials count that have parameters.
     """
-    from optuna.search_space import intersection_search_space
-
-    complete = [trial for trial in trials if trial.state.name == COMPLETE]
-    shared = intersection_search_space(complete or [t for t in trials if t.params], include_pruned=True)
+    counted = [trial for trial in trials if trial.state.name == COMPLETE] or [trial for trial in trials if trial.params]
+    first = counted[0].distributions if counted else {}
+    shared = {
+        name: distribution
+        for name, distribution in sorted(first.items())
+        if all(trial.distributions.get(name) == distribution for trial in counted)
+    }
     if not shared:
         raise ValueError("The trials of this study have no parameter with one definition in common.")
     return Space.from_optuna(shared)
