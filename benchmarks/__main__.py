@@ -1,6 +1,6 @@
 """`python -m benchmarks [section ...]`: measure side by side, print, and write the tables into benchmarks/README.md.
 
-Without a section everything is measured (about half an hour on two cores). A section replaces its own table only, so
+Without a section everything is measured (about an hour on two cores). A section replaces its own table only, so
 a long run can be done in parts.
 """
 
@@ -25,11 +25,13 @@ from benchmarks import (
     maximisation,
     maximizers,
     memory,
+    plug,
     profiles,
     raw_batches,
     study,
     threads,
     value_and_gradient,
+    verdicts,
 )
 from benchmarks.common import SIZES, Row, Work, work
 from benchmarks.figure import draw_figure
@@ -51,11 +53,13 @@ SECTIONS: dict[str, tuple[str, str, Callable[[], list[Row]]]] = {
     "fit": (gp_fit.TITLE, gp_fit.NOTE, lambda: gp_fit.run(_works())),
     "step": (bo_step.TITLE, bo_step.NOTE, lambda: bo_step.run(_works())),
     "maximizers": (maximizers.TITLE, maximizers.NOTE, lambda: maximizers.run(_works()[1:])),
+    "plug": (plug.TITLE, plug.NOTE, lambda: plug.run(_works()[1:])),
     "growth": (growth.TITLE, growth.NOTE, growth.run),
     "memory": (memory.TITLE, memory.NOTE, memory.run),
     "threads": (threads.TITLE, threads.NOTE, threads.run),
     "profile": (profiles.TITLE, profiles.NOTE, lambda: profiles.run(_works())),
     "study": (study.TITLE, study.NOTE, study.run),
+    "verdicts": (verdicts.TITLE, verdicts.NOTE, verdicts.run),
 }
 
 

@@ -38,16 +38,18 @@ class Timing(NamedTuple):
     high: float
 
 
-def alternate(*calls: Callable[[], object], repeats: int = 9, warmup: int = 2) -> list[Timing]:
+def alternate(
+    *calls: Callable[[], object], repeats: int = 9, warmup: int = 2, now: Callable[[], float] = time.perf_counter
+) -> list[Timing]:
     """Time the calls in turn, so that whatever else the machine does falls on all of them."""
     times: list[list[float]] = [[] for _ in calls]
     for round_number in range(warmup + repeats):
         for clock, call in zip(times, calls, strict=True):
             gc.collect(0)
-            start = time.perf_counter()
+            start = now()
             call()
             if round_number >= warmup:
-                clock.append(time.perf_counter() - start)
+                clock.append(now() - start)
     quartiles = [statistics.quantiles(clock, n=4) if len(clock) > 1 else [clock[0]] * 3 for clock in times]
     return [Timing(quartile[1], quartile[0], quartile[2]) for quartile in quartiles]
 

@@ -42,7 +42,7 @@ def hostile_run(evaluations: int = 40) -> Optimizer:
     points = space.sample(evaluations, torch.Generator().manual_seed(0))
     values = [None if i % 7 == 3 else 1.0 + points[i][SCRIPT] ** 2 + i % 5 for i in range(evaluations)]
     messages = [MESSAGE if value is None else "" for value in values]
-    told = tuple(told_evaluation(*each) for each in zip(points, values, messages, strict=True))
+    told = tuple(told_evaluation(point, None, *each) for point, *each in zip(points, values, messages, strict=True))
     pending = tuple(space.sample(2, torch.Generator().manual_seed(1)))
     nothing = Telemetry(Verdict.DEGRADED, SCRIPT, start_values=(math.nan, -math.inf), end_values=(math.nan, math.inf))
     asks = [*(telemetry(verdict, number) for number, verdict in enumerate(Verdict)), nothing]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import os
 import re
 import runpy
 import shlex
@@ -17,6 +18,7 @@ from typing import Any
 
 import psutil
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import compbo
@@ -25,7 +27,8 @@ from compbo.cli.app import default_output
 from compbo.cli.objective import load_objective
 from compbo.cli.program import Program
 from compbo.console import interrupts_end_at_once
-from compbo.evaluation import evaluate
+from compbo.evaluation import Outcome, evaluate
+from compbo.records import TIMES
 from compbo.storage import load_optimizer, load_records
 from study_helpers import wait_for
 
@@ -102,7 +105,8 @@ TRAIN = ("objective.py:train", "--space", "space.toml")
 
 def test_help_and_version() -> None:
     help_text = run("--help").output
-    for command in ("demo", "optimize", "report", "export", "catalogue"):
+    by_hand = ("ask", "tell", "import", "status", "forget", "retry")
+    for command in ("demo", "optimize", "report", "export", "catalogue", *by_hand):
         assert re.search(rf"\b{command}\b", help_text)
         shown = run(command, "--help")
         assert shown.exit_code == 0
@@ -144,7 +148,15 @@ def test_from_the_first_command_to_the_table(folder: Path) -> None:
     assert run("export", "run.db", "-o", "run.csv").exit_code == 0
     with open("run.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["number", "state", "value", "lr", "depth"]
+    assert list(rows[0]) == [*("number", "state", "value", "lr", "depth"), "message", *TIMES]
+    failed = [row for row in rows if row["state"] == "FAIL"]
+    assert failed
+    for row in failed:
+        assert row["message"] == "RuntimeError: too deep"
+        assert row["traceback"].startswith('Traceback (most recent call last):\n  File "')
+        assert 'objective.py", line 7, in train\n    raise RuntimeError("too deep")' in row["traceback"]
+        assert "compbo" not in row["traceback"].replace(str(folder), "")  # the user's own frames only
+    assert all(float(row["seconds"]) >= 0 and row["asked"] <= row["ended"] for row in rows)
     assert [row["number"] for row in rows] == [str(i) for i in range(8)]
     best = min(float(row["value"]) for row in rows if row["state"] == "COMPLETE")
     assert f"{best!r}" in done.stdout
@@ -232,7 +244,7 @@ def test_values_never_reach_a_shell_and_never_become_two_arguments(tmp_path: Pat
     ],
 )
 def test_what_a_program_says(code: str, value: float | None, message: str) -> None:
-    assert outcome(f"{PYTHON} -c {shlex.quote(code)} {{a}}") == (value, message)
+    assert outcome(f"{PYTHON} -c {shlex.quote(code)} {{a}}") == Outcome(value, message)
 
 
 def test_any_name_of_a_parameter_can_stand_in_a_command() -> None:
@@ -257,7 +269,7 @@ def test_a_program_that_takes_too_long_is_ended_with_its_children(then: str, tmp
         f"pathlib.Path({str(marker)!r}).write_text(str(child.pid)); {then}"
     )
     result = outcome(f"{PYTHON} -c {shlex.quote(code)} {{a}}", timeout=3.0)
-    assert result == (None, "stopped: not finished after 3 s")
+    assert result == Outcome(None, "stopped: not finished after 3 s")
     wait_for(lambda: not _alive(int(marker.read_text())), "the child to be gone")
 
 
@@ -462,11 +474,60 @@ def test_a_function_that_takes_too_long_is_stopped(folder: Path) -> None:
 
 
 def test_default_output() -> None:
-    assert [str(default_output(run, ".csv")) for run in ("a/run.db", "sqlite:///x/y.db", "postgresql://u@h/name")] == [
-        "run.csv",
-        "y.csv",
-        "name.csv",
-    ]
+    beside = {
+        "run.db": "run.csv",
+        "a/run.db": "a/run.csv",
+        "sqlite:///x/y.db": "x/y.csv",
+        "sqlite:////x/y.db?timeout=3": "/x/y.csv",
+        "sqlite+pysqlite:///y.db": "y.csv",
+        "postgresql://u@h/name": "name.csv",
+        "postgresql://u@h/": "run.csv",
+    }
+    assert {run: str(default_output(run, ".csv")) for run in beside} == beside
+
+
+def test_report_and_export_write_beside_the_run(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    assert optimize(*TRAIN, "-n", "2", "--storage", "sub/run.db").exit_code == 0
+    for command, name in (("report", "run.html"), ("export", "run.csv")):
+        assert f"sub/{name}" in run(command, "sub/run.db").output
+        assert (folder / "sub" / name).is_file()
+        assert not (folder / name).exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("compbo fo", ["forget"]),
+        ("compbo study st", ["status"]),
+        ("compbo ask --sp", ["--space"]),
+        ("compbo optimize --acquisition l", ["logei"]),
+        ("compbo ask --maximizer CAdam-", ["CAdam-ME"]),
+    ],
+)
+def test_the_tab_key_completes(words: str, offered: list[str]) -> None:
+    asked = {"_COMPBO_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    named = [sys.executable, "-c", "import sys; sys.argv[0] = 'compbo'; from compbo.cli import main; main()"]
+    done = subprocess.run(named, env={**os.environ, **asked}, capture_output=True, text=True)
+    assert (done.stdout.split(), done.stderr) == (offered, "")
+
+
+def test_the_completion_of_a_shell_can_be_installed() -> None:
+    named = [sys.executable, "-c", "import sys; sys.argv[0] = 'compbo'; from compbo.cli import main; main()"]
+    environment = {**os.environ, "_COMPBO_COMPLETE": "source_bash"}
+    shown = subprocess.run(named, env=environment, capture_output=True, text=True)
+    assert (shown.returncode, "complete -o default -F _compbo_completion compbo" in shown.stdout) == (0, True)
+
+
+def test_no_help_shows_the_type_of_a_switch() -> None:
+    group = typer.main.get_command(app)
+    study = group.commands["study"]  # type: ignore[attr-defined]
+    named = [[], *([name] for name in group.commands), *(["study", name] for name in study.commands)]  # type: ignore[attr-defined]
+    assert len(named) > 15
+    for words in named:
+        shown = run(*words, "--help").output
+        assert "--help" in shown
+        assert "bool" not in shown, words
 
 
 def test_an_objective_pickles(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import pickle
 import re
 from concurrent.futures import Executor, Future
@@ -18,7 +19,6 @@ from compbo.bo.settings import Settings
 from compbo.cli import app
 from compbo.console import BAD_INPUT, INTERRUPTED, RUN_FAILED, CommandError, error_line, exit_code, flags
 from compbo.errors import CompboError, InUseError, OptionError
-from compbo.run.options import SuggestionOptions
 from compbo.run.plan import RunPlan
 from compbo.run.result import TooManyFailuresError
 from compbo.study.cli.options import WorkerOptions
@@ -194,11 +194,18 @@ def test_every_option_of_the_library_that_a_command_has_is_called_as_in_python()
 
 
 def test_the_keywords_of_minimize_are_the_fields_of_the_settings() -> None:
-    """With the same types, word by word."""
-    named = {name: hint.__forward_arg__ for name, hint in SuggestionOptions.__annotations__.items()}
-    own = {"batch_size", "direction", "seed"}  # written out in the signature, or said by the function itself
-    assert named == {field.name: field.type for field in fields(Settings) if field.name not in own}
-    assert not SuggestionOptions.__required_keys__
+    """With the same types, word by word, so that every editor completes them."""
+    shown = inspect.signature(compbo.minimize).parameters
+    own = {"batch_size", "direction"}  # None: one per worker; said by the function itself
+    for field in fields(Settings):
+        if field.name not in own:
+            assert shown[field.name].kind is inspect.Parameter.KEYWORD_ONLY
+            assert shown[field.name].annotation == field.type
+            assert field.name == "hyperparameters" or shown[field.name].default == field.default
+    for field in fields(RunPlan):
+        assert (shown[field.name].annotation, field.name) == (field.type, field.name)
+    known = {field.name for cls in (RunPlan, Settings) for field in fields(cls)}
+    assert set(shown) - known == {"objective", "space", "unknown"}
 
 
 def test_no_error_of_the_library_names_a_flag() -> None:

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compbo import Bool, Evaluation, Float, Int, Space
+from compbo import Bool, Evaluation, Float, Int, NumberedPoint, Space
 from compbo.bo.history import History, best_evaluation
 
 SPACE = Space({"x": Float(0, 1), "n": Int(0, 4), "flag": Bool()})
@@ -105,9 +105,7 @@ def test_asked_told_and_forgotten_make_new_histories() -> None:
     assert told.pending == ({"x": 0.1}, {"x": 0.2})  # one of the two that are equal
     assert [e.value for e in told.evaluations] == [1.0, 2.0]
     assert told.points == [{"x": 0.1}, {"x": 0.9}, {"x": 0.1}, {"x": 0.2}]
-    assert told.forgotten([{"x": 0.2}]).pending == ({"x": 0.1},)
-    with pytest.raises(ValueError, match=r"forget: \{'x': 0.3\} is not pending"):
-        told.forgotten([{"x": 0.2}, {"x": 0.3}])
+    assert told.forgotten([2]).pending == ({"x": 0.1},)
     with pytest.raises(FrozenInstanceError):
         told.pending = ()  # type: ignore[misc]
 
@@ -118,3 +116,51 @@ def test_the_best_is_the_earliest_of_equals_and_never_a_failure(direction: Any, 
     assert history.best(direction) is history.evaluations[number]
     assert line(None).best(direction) is None
     assert best_evaluation([], direction) is None
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def numbers(history: History) -> tuple[list[int | None], list[int | None]]:
+    return [e.number for e in history.evaluations], [point.number for point in history.pending]
+
+
+def test_everything_has_a_number_in_the_order_of_asking() -> None:
+    asked = History().asked([{"x": 0.1}, {"x": 0.2}, {"x": 0.3}])
+    assert numbers(asked) == ([], [0, 1, 2])
+    told = asked.told([Evaluation({"x": 0.3}, 1.0), Evaluation({"x": 0.9}, 2.0), Evaluation({"x": 0.15}, 3.0, "", 0)])
+    assert numbers(told) == ([2, 3, 0], [1])  # by values, never asked for, by number with other values
+    assert told.evaluations[2].params == {"x": 0.15}
+    assert numbers(told.asked([{"x": 0.4}])) == ([2, 3, 0], [1, 4])
+
+
+def test_a_number_is_never_given_twice() -> None:
+    asked = History().asked([{"x": 0.1}, {"x": 0.2}])
+    forgotten = asked.forgotten([1])
+    assert numbers(forgotten) == ([], [0])
+    assert numbers(forgotten.asked([{"x": 0.2}])) == ([], [0, 2])
+    assert (forgotten.fate(1), forgotten.fate(7), forgotten.fate(-1)) == (
+        "was forgotten",
+        "was never asked for",
+        "was never asked for",
+    )
+    assert asked.told([Evaluation({"x": 0.1}, 1.0)]).fate(0) == "was told already"
+    with pytest.raises(ValueError, match="every number once"):
+        History((Evaluation({"x": 0.1}, 1.0, "", 3), Evaluation({"x": 0.2}, 1.0, "", 3)))
+
+
+def test_a_history_without_numbers_gets_them() -> None:
+    history = History(line(1.0, 2.0).evaluations, ({"x": 0.9},))  # type: ignore[arg-type]
+    assert numbers(history) == ([0, 1], [2])
+    mixed = History((Evaluation({"x": 0.1}, 1.0, "", 5), Evaluation({"x": 0.2}, 1.0)), next_number=9)
+    assert (numbers(mixed), mixed.next_number) == (([5, 9], []), 10)
+
+
+@given(given_numbers=st.lists(st.integers(0, 99), min_size=6, max_size=6, unique=True))
+def test_no_number_enters_a_model(given_numbers: list[int]) -> None:
+    plain = line(1.0, None, 3.0).asked([{"x": 0.7}, {"x": 0.8}, {"x": 0.9}])
+    other = History(
+        tuple(e._replace(number=n) for e, n in zip(plain.evaluations, given_numbers, strict=False)),
+        tuple(NumberedPoint(p, n) for p, n in zip(plain.pending, given_numbers[3:], strict=True)),
+    )
+    assert plain.observations(LINE, "minimize").digest() == other.observations(LINE, "minimize").digest()

@@ -177,8 +177,8 @@ def test_what_compbo_cannot_do_is_left_to_ax_and_said(
         assert all(p["x"] + p["y"] <= 1 + 1e-8 for p in points)
 
 
-def test_several_objectives_need_a_maximizer_without_samples() -> None:
-    for maximizer, fails in (("CAdam-ME", True), ("Adam-ERM", False)):
+def test_several_objectives_need_a_gradient_method_or_one_without_samples() -> None:
+    for maximizer, fails in (("CMA-ES-Comp", True), ("CAdam-ME", False), ("Adam-ERM", False)):
         client = Client(random_seed=1)
         client.configure_experiment(name="two", parameters=MIXED[:2])
         client.configure_optimization(objective="-loss, -cost")
@@ -187,7 +187,7 @@ def test_several_objectives_need_a_maximizer_without_samples() -> None:
             for index, p in client.get_next_trials(max_trials=1).items():
                 client.complete_trial(index, raw_data={"loss": p["x"] ** 2, "cost": p["rate"]})
         if fails:
-            with pytest.raises(ValueError, match="CAdam-ME has no samples to work on; choose one of"):
+            with pytest.raises(ValueError, match="CMA-ES-Comp has no samples to work on; choose one of"):
                 client.get_next_trials(max_trials=1)
         else:
             assert len(client.get_next_trials(max_trials=1)) == 1

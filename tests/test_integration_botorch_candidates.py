@@ -26,6 +26,7 @@ from botorch.exceptions.warnings import OptimizationWarning
 from botorch.models import SingleTaskGP
 from botorch.optim import optimize_acqf as botorch_optimize_acqf
 from botorch.optim import optimize_acqf_mixed
+from botorch.optim.initializers import gen_batch_initial_conditions
 from botorch.sampling.normal import IIDNormalSampler
 from botorch.sampling.stochastic_samplers import StochasticSampler
 
@@ -42,11 +43,12 @@ from botorch_problems import (
     seeded,
     sobol,
 )
-from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import FreshSamples
 from compbo.integrations.botorch import CandidateGenerator, compat, gen_candidates, optimize_acqf
-from compbo.integrations.botorch.fast import fast_oracle
+from compbo.integrations.botorch.climb import Problem
+from compbo.integrations.botorch.fast import fast_oracle, plain_problem
 from compbo.integrations.botorch.joint import DiscreteAxis, best_batch, exchange, snap_to
+from compbo.integrations.botorch.ranking import ranked_initial_conditions
 from compbo.maximizers import make_maximizer
 
 pytestmark = QUIET
@@ -196,15 +198,6 @@ def test_options_are_taken_left_to_others_or_refused() -> None:
         quick()(starts(), acqf, **LIMITS, options={"maxiter": 0})
 
 
-@pytest.mark.parametrize(
-    "constraint", ["inequality_constraints", "equality_constraints", "nonlinear_inequality_constraints"]
-)
-def test_constraints_between_inputs_are_refused(constraint: str) -> None:
-    some = [(torch.tensor([0, 1]), torch.tensor([1.0, 1.0]).double(), 0.5)]
-    with pytest.raises(ValueError, match="use BoTorch's gen_candidates_scipy"):
-        quick()(starts(), qlogei(), **LIMITS, **{constraint: some})
-
-
 def test_bad_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="CAdam-ME has no hyperparameter 'momentum'"):
         gen_candidates("CAdam-ME", momentum=0.5)
@@ -317,12 +310,16 @@ class TestOtherAcquisitionFunctions:
         assert bool(torch.isfinite(values).all())
 
 
+PLAIN = ["qEI", "qPI", "qSR", "qUCB", "qLogEI", "qEI, pending"]
+
+
 class TestFastPath:
-    @pytest.mark.parametrize("name", ["qEI", "qPI", "qSR", "qUCB", "qLogEI", "qEI, pending"])
+    @pytest.mark.parametrize("name", PLAIN)
     def test_plain_acquisitions_of_plain_gps_take_it_and_agree(self, name: str) -> None:
         acqf = ACQUISITIONS[name](sobol(2048))
-        oracle = fast_oracle(acqf, 2, lambda width: FreshSamples(width, 2048))
-        assert isinstance(oracle, AcquisitionOracle)
+        problem = plain_problem(acqf)
+        assert problem is not None
+        oracle = fast_oracle(problem, 2, lambda width: FreshSamples(width, 2048))
         oracle.start(torch.Generator().manual_seed(0))
         x = starts()
         with torch.no_grad():
@@ -332,7 +329,86 @@ class TestFastPath:
 
     @pytest.mark.parametrize("name", [name for name in ACQUISITIONS if ", " in name and name != "qEI, pending"])
     def test_everything_else_does_not(self, name: str) -> None:
-        assert fast_oracle(ACQUISITIONS[name](sobol()), 2, FreshSamples) is None
+        assert plain_problem(ACQUISITIONS[name](sobol())) is None
+
+    @pytest.mark.parametrize("name", PLAIN)
+    @pytest.mark.parametrize("sampler", [sobol, lambda: IIDNormalSampler(torch.Size([32]), seed=2), lambda: None])
+    def test_on_its_own_sample_value_and_gradient_are_botorchs(self, name: str, sampler: object) -> None:
+        acqf = ACQUISITIONS[name](sampler())
+        problem = Problem.of(acqf, 5, starts())
+        x = starts().requires_grad_()
+        expected = problem.yardstick(x)
+        (gradient,) = torch.autograd.grad(expected.sum(), x)
+        oracle = problem.own
+        assert oracle is not None
+        inner = oracle.inner(starts(), oracle.samples.draw())
+        torch.testing.assert_close(problem.values(starts()), expected.detach(), rtol=1e-8, atol=1e-10)
+        torch.testing.assert_close(oracle.outer(inner.v), expected.detach(), rtol=1e-8, atol=1e-10)
+        found = inner.pullback(oracle.outer_gradient(inner.v))
+        torch.testing.assert_close(found, gradient, rtol=1e-6, atol=1e-8 * float(gradient.abs().max()))
+        some = oracle.inner(starts(), oracle.samples.draw(), gradient_rows=2)
+        torch.testing.assert_close(some.pullback(oracle.outer_gradient(some.v[:2])), gradient[:2], rtol=1e-6, atol=1e-8)
+
+    @pytest.mark.parametrize("maximizer", ["L-BFGS-B", "CMA-ES", "DE", "RS"])
+    def test_the_fixed_sample_methods_take_it(self, maximizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """BoTorch evaluates the candidates at the end, once."""
+        acqf = ACQUISITIONS["qUCB"](sobol())
+        evaluations, original = [], qUpperConfidenceBound.forward
+
+        def counted(self: object, X: torch.Tensor) -> torch.Tensor:
+            evaluations.append(len(X))
+            return original(self, X)
+
+        monkeypatch.setattr(qUpperConfidenceBound, "forward", counted)
+        candidates, values = quick(maximizer)(starts(), acqf, **LIMITS)
+        assert evaluations == [4]
+        with torch.no_grad():
+            torch.testing.assert_close(values, acqf(candidates), rtol=0, atol=0)
+
+    def test_l_bfgs_b_goes_where_botorchs_own_goes(self) -> None:
+        """In the unit cube both take the same steps."""
+        x, y = data()
+        acqf = qUpperConfidenceBound(SingleTaskGP(x / UNITS, y), 2.0, sobol())
+        x0, cube = seeded(4, 2, 3, seed=9), {"lower_bounds": torch.zeros(3), "upper_bounds": torch.ones(3)}
+        theirs, best = botorch.generation.gen.gen_candidates_scipy(x0, acqf, **cube, options={"maxiter": 10})
+        ours, values = gen_candidates("L-BFGS-B", steps=10)(x0, acqf, **cube)
+        torch.testing.assert_close(values, best, rtol=0, atol=1e-6)
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-4)
+
+    def test_a_start_that_is_not_finite_does_not_take_the_others_with_it(self) -> None:
+        x0 = starts()
+        x0[0, 0, 0] = torch.nan
+        _, values = quick("L-BFGS-B")(x0, ACQUISITIONS["qUCB"](sobol()), **LIMITS)
+        assert torch.isfinite(values).tolist() == [False, True, True, True]
+
+    @pytest.mark.touches_global_rng
+    @pytest.mark.parametrize("name", PLAIN)
+    @pytest.mark.parametrize("constrained", [False, True])
+    def test_raw_batches_are_ranked_as_botorch_ranks_them(self, name: str, constrained: bool) -> None:
+        shares = [(torch.arange(3), 1 / UNITS, 1.0)] if constrained else None
+        arguments = {"num_restarts": 4, "raw_samples": 32, "options": {"seed": 1, "n_burnin": 50}}
+        chosen = []
+        for choose in (gen_batch_initial_conditions, ranked_initial_conditions):
+            torch.manual_seed(0)
+            chosen.append(
+                choose(ACQUISITIONS[name](sobol()), bounds=BOUNDS, q=2, equality_constraints=shares, **arguments)
+            )
+        assert torch.equal(*chosen)
+
+    @pytest.mark.touches_global_rng
+    def test_a_sampler_that_botorch_chooses_stays_for_the_caller(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        acqf = ACQUISITIONS["qUCB"](None)
+        evaluations, original = [], qUpperConfidenceBound.forward
+
+        def counted(self: object, X: torch.Tensor) -> torch.Tensor:
+            evaluations.append(len(X))
+            return original(self, X)
+
+        monkeypatch.setattr(qUpperConfidenceBound, "forward", counted)
+        candidates, value = optimize_acqf(acqf, BOUNDS, 2, 3, 64, {"maxiter": 4})
+        assert evaluations == [1, 3]  # once to choose the sampler, and the candidates: no raw batch
+        with torch.no_grad():
+            torch.testing.assert_close(value, acqf(candidates).squeeze())
 
 
 class TestDiscreteFeatures:

@@ -251,7 +251,7 @@ class TestIndependentParameters:
 
     def test_a_parameter_that_no_model_can_take_is_said_to_be_so(self, caplog: pytest.LogCaptureFixture) -> None:
         study = optuna.create_study(sampler=cheap())
-        study.optimize(lambda t: t.suggest_float("fine", 0, 1, step=1e-7), n_trials=3)
+        study.optimize(lambda t: t.suggest_int("fine", 0, 10**7, step=2), n_trials=3)
         (record,) = caplog.records
         assert "'fine' of trial 1 is drawn on its own, outside the model: Parameter" in record.getMessage()
         assert "leave it out or take a larger one" in record.getMessage()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import itertools
 import json
 import math
+import pickle
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +31,7 @@ from compbo import (
     Float,
     Int,
     LogEI,
+    NumberedPoint,
     Optimizer,
     Ordinal,
     Settings,
@@ -234,6 +239,136 @@ def test_tell_takes_any_order_any_subset_and_points_never_asked() -> None:
     assert optimizer.pending == [points[3]]
 
 
+def test_points_carry_numbers_and_are_dictionaries() -> None:
+    optimizer = Optimizer(PLANE, batch_size=2)
+    first, second = optimizer.ask(), optimizer.ask()
+    assert [point.number for point in first + second] == [0, 1, 2, 3]
+    assert [point.number for point in optimizer.pending] == [0, 1, 2, 3]
+    point = second[1]
+    assert isinstance(point, dict)
+    assert json.loads(json.dumps(point)) == point == dict(point)
+    assert repr(point) == repr(dict(point))
+    for copied in (point.copy(), copy.copy(point), copy.deepcopy(point), pickle.loads(pickle.dumps(point))):
+        assert (copied, copied.number) == (point, 3)
+    changed = point | {"x": 1.5}
+    assert (changed["x"], changed["y"], changed.number) == (1.5, point["y"], 3)
+    assert not hasattr(dict(point), "number")
+
+
+def test_tell_takes_numbers() -> None:
+    optimizer = Optimizer(PLANE, batch_size=4)
+    points = optimizer.ask()
+    optimizer.tell(2, 1.0)
+    optimizer.tell([3, points[0], np.int64(1)], [2.0, None, 4.0], ["", "broke", ""])
+    assert [(e.number, e.params, e.value) for e in optimizer.evaluations] == [
+        (2, points[2], 1.0),
+        (3, points[3], 2.0),
+        (0, points[0], None),
+        (1, points[1], 4.0),
+    ]
+    assert optimizer.pending == []
+
+
+def test_a_point_that_was_set_differently_is_told_under_its_number() -> None:
+    """The pending one is gone, and the model sees what was really used."""
+    optimizer, plain = modelled(), modelled()
+    (point,) = optimizer.ask(1)
+    plain.ask(1)
+    point["x"] = 1.5
+    optimizer.tell(point, 0.25)
+    told = optimizer.evaluations[-1]
+    assert (told.number, told.params) == (8, {"x": 1.5, "y": point["y"]})
+    assert optimizer.pending == []
+    assert PLANE.to_unit([point]).tolist()[0] in optimizer.model().train_x.tolist()
+    plain.tell(dict(point), 0.25)  # a plain dictionary is another point
+    assert (len(plain.pending), plain.evaluations[-1].number) == (1, 9)
+
+
+def test_what_is_left_out_under_a_number_is_as_suggested() -> None:
+    optimizer = Optimizer(PLANE)
+    (point,) = optimizer.ask(1)
+    optimizer.tell(NumberedPoint({"y": 1.5}, point.number), 3.0)
+    assert optimizer.evaluations == [({"x": point["x"], "y": 1.5}, 3.0, "", 0, dict(point))]
+    with pytest.raises(ValueError, match='"x" is missing'):
+        optimizer.tell(NumberedPoint({"y": 1.5}, 7), 3.0)  # no pending point has this number
+
+
+@pytest.mark.parametrize(
+    ("points", "values", "match"),
+    [
+        (7, 1.0, "tell: trial 7 was never asked for"),
+        ([1, 7], [1.0, 2.0], "trial 7 was never asked for"),
+        (0, 1.0, "tell: trial 0 was told already"),
+        (2, 1.0, "tell: trial 2 was forgotten"),
+        ([1, 1], [1.0, 2.0], "tell: trial 1 is told twice"),
+        (True, 1.0, "points must be one dictionary or number"),
+        (1.0, 1.0, "points must be one dictionary or number"),
+        ("1", 1.0, "points must be one dictionary or number"),
+    ],
+)
+def test_a_wrong_number_changes_nothing(points: Any, values: Any, match: str) -> None:
+    optimizer = Optimizer(PLANE, batch_size=3)
+    optimizer.ask()
+    optimizer.tell(0, 1.0)
+    optimizer.forget(2)
+    before = optimizer.to_json()
+    with pytest.raises(ValueError, match=match):
+        optimizer.tell(points, values)
+    assert optimizer.to_json() == before
+
+
+def test_the_same_point_twice_is_two_evaluations() -> None:
+    optimizer = Optimizer(PLANE, noise=0.1)
+    (point,) = optimizer.ask(1)
+    optimizer.tell([point, point], [1.0, 1.2])
+    optimizer.tell(point, 1.1)
+    assert [(e.number, e.value) for e in optimizer.evaluations] == [(0, 1.0), (1, 1.2), (2, 1.1)]
+
+
+def test_forget_takes_numbers_and_points() -> None:
+    optimizer = Optimizer(PLANE, batch_size=5)
+    points = optimizer.ask()
+    optimizer.forget(3)
+    optimizer.forget(points[1])
+    optimizer.forget([dict(points[4]), 0])
+    assert [point.number for point in optimizer.pending] == [2]
+    with pytest.raises(ValueError, match="forget: trial 3 was forgotten"):
+        optimizer.forget([2, 3])
+    with pytest.raises(ValueError, match="is not pending"):
+        optimizer.forget([points[2], points[2]])
+    assert len(optimizer.pending) == 1
+    assert optimizer.ask(1)[0].number == 5
+
+
+def test_numbers_survive_saving() -> None:
+    optimizer = Optimizer(PLANE, batch_size=3)
+    optimizer.ask()
+    optimizer.tell(1, 2.0)
+    optimizer.forget(2)
+    again = Optimizer.from_json(optimizer.to_json())
+    assert again.history == optimizer.history
+    assert [point.number for point in again.pending] == [0]
+    assert [point.number for point in again.ask()] == [3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "parameter", [Float(20, 90, step=0.5), Float(20, 90, digits=2), Float(1, 100, "log", digits=2)]
+)
+def test_only_what_can_be_set_on_a_dial_is_suggested(parameter: Float) -> None:
+    space = Space({"t": parameter, "y": Float(0, 1, step=0.1)})
+    optimizer = Optimizer(space, **cheap(initial_points=4))
+    advance(optimizer, lambda p: (p["t"] - 61.3) ** 2 + p["y"], 5, 2)
+    assert all(type(value) is float for e in optimizer.evaluations for value in e.params.values())
+    for e in optimizer.evaluations:
+        on_the_dial = e.params["t"] * 2 % 1 == 0 if parameter.step else float(f"{e.params['t']:.1e}") == e.params["t"]
+        assert on_the_dial, e.params
+        assert round(e.params["y"], 1) == e.params["y"]
+    assert len({tuple(e.params.values()) for e in optimizer.evaluations}) == 10
+    optimizer.tell({"t": 61.486, "y": 0.25}, 1.0)  # between two steps: recorded as it is
+    assert optimizer.evaluations[-1].params == {"t": 61.486, "y": 0.25}
+    optimizer.ask(1)
+
+
 @pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf])
 def test_a_failed_value_is_recorded_and_never_best(value: float | None) -> None:
     optimizer = Optimizer(PLANE)
@@ -333,6 +468,32 @@ def test_saved_and_loaded_at_every_step_gives_the_same_run() -> None:
     assert plain.evaluations == reloaded.evaluations
     assert [t.verdict for t in plain.telemetry] == [t.verdict for t in reloaded.telemetry]
     assert [t.end_values for t in plain.telemetry] == [t.end_values for t in reloaded.telemetry]
+
+
+def test_what_is_saved_is_strict_json() -> None:
+    """NaN and Infinity, which Python writes by itself, are not JSON; telemetry and budgets have them."""
+    optimizer = modelled(budget=Budget(steps=8, seconds=math.inf))
+    optimizer.ask(1)
+
+    def refuse(word: str) -> float:
+        raise AssertionError(word)
+
+    assert json.loads(optimizer.to_json(), parse_constant=refuse)["version"] == 3
+    again = Optimizer.from_json(optimizer.to_json())
+    assert again.settings == optimizer.settings
+    assert repr(again.telemetry) == repr(optimizer.telemetry)  # NaN included
+    assert math.isnan(again.telemetry[0].acquisition_value)
+
+
+def test_every_setting_can_be_completed_by_an_editor() -> None:
+    """The keywords are written out, with the types and defaults of `Settings`."""
+    shown = inspect.signature(Optimizer).parameters
+    for field in fields(Settings):
+        assert shown[field.name].kind is inspect.Parameter.KEYWORD_ONLY
+        assert shown[field.name].annotation == field.type
+        assert field.name == "hyperparameters" or shown[field.name].default == field.default
+    assert set(shown) - {field.name for field in fields(Settings)} == {"space", "unknown"}
+    assert Optimizer(PLANE).settings == Settings()
 
 
 def test_the_seed_matters_and_settings_survive() -> None:
@@ -542,14 +703,20 @@ def test_what_is_not_a_saved_optimizer(text: object) -> None:
         Optimizer.from_json(text)  # type: ignore[arg-type]
 
 
+SAVED = {"params": {"x": 0.0, "y": 0.0}, "value": 1.0, "message": "", "number": 0, "suggested": None}
+
+
 @pytest.mark.parametrize(
     ("key", "value", "match"),
     [
         ("space", {}, "space is empty"),
         ("settings", {}, "acquisition"),
-        ("evaluations", [[{"x": 0.0, "y": 0.0}, "1.0", ""]], "'1.0' is not the value"),
-        ("evaluations", [[{"x": 0.0, "y": 0.0}, 1.0]], "not enough values"),
-        ("pending", [{"x": 9.0, "y": 0.0}], '"x"'),
+        ("evaluations", [{**SAVED, "value": "1.0"}], "'1.0' is not the value"),
+        ("evaluations", [{key: entry for key, entry in SAVED.items() if key != "value"}], "value"),
+        ("evaluations", [SAVED, SAVED], "every number once"),
+        ("evaluations", [{**SAVED, "number": "0"}], "number must be a whole number"),
+        ("pending", [{"number": 0, "params": {"x": 9.0, "y": 0.0}}], '"x"'),
+        ("next_number", None, "next_number must be a whole number"),
         ("telemetry", None, "not iterable"),
     ],
 )

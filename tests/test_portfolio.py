@@ -46,21 +46,22 @@ def test_the_default_is_ucb_and_sr_in_turn() -> None:
 @pytest.mark.parametrize("q", [1, 8, 16, 64])
 def test_members_take_turns_batch_by_batch(q: int) -> None:
     settings = Settings(batch_size=q, acquisition=("ucb", "sr", "logei"))
-    names = [acquisition_of(settings, known(n * q)).name for n in range(1, 7)]
+    names = [acquisition_of(settings, known(n * q), q).name for n in range(1, 7)]
     assert names == ["sr", "logei", "ucb", "sr", "logei", "ucb"]
 
 
-def test_a_batch_in_pieces_has_one_function() -> None:
-    settings = Settings(batch_size=4)
-    names = [acquisition_of(settings, known(8, pending)).name for pending in range(9)]
-    assert names == ["ucb"] * 4 + ["sr"] * 4 + ["ucb"]
+def test_members_take_turns_whatever_the_size_of_an_ask() -> None:
+    settings = Settings(batch_size=1)
+    for count in (1, 2, 4, 7):
+        names = [acquisition_of(settings, known(n * count), count).name for n in range(1, 7)]
+        assert names == ["sr", "ucb"] * 3
 
 
 def test_pending_points_count_as_told_ones() -> None:
     settings = Settings(batch_size=1)
     for size in range(6, 10):
         one, other = known(size, 2), known(size - 2, 4)
-        assert acquisition_of(settings, one) == acquisition_of(settings, other)
+        assert acquisition_of(settings, one, 1) == acquisition_of(settings, other, 1)
 
 
 def test_suggestions_stay_pure_and_do_not_depend_on_the_order_of_arrival() -> None:

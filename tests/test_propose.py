@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -14,95 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from compbo.acquisition.integrands import EI, SR, UCB, LogEI
-from compbo.acquisition.samples import sobol_normals
-from compbo.bo.propose import COMMON_SAMPLE, AcquisitionProblem, Proposal, propose
+from compbo.acquisition.integrands import SR
 from compbo.bo.starts import StartPolicy, around, boltzmann, raw_batches
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import Verdict
-from compbo.maximizers import make_maximizer
-from compbo.surrogate.kernels import get_kernel
-from compbo.surrogate.posterior import BatchPosterior, GPPosterior, with_pending
 from compbo.types import DTYPE, Box, Budget
+from propose_examples import Broken, D, Q, Redone, columns, everywhere, problem, run, seeded
 
-Q, D, MINIBATCH = 2, 2, 16
-STARTS = StartPolicy(raw_batches=32, restarts=4)
 SLANTED = Box(torch.tensor([-2.0, 10.0, 0.0], dtype=DTYPE), torch.tensor([-1.0, 30.0, 1e-3], dtype=DTYPE))
 EVERY_NUMBER = st.floats(allow_nan=True, allow_infinity=True, width=32)
-
-
-def seeded(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def gp(d: int = D) -> GPPosterior:
-    x = torch.rand(8, d, dtype=DTYPE, generator=seeded(1))
-    y = -((x - 0.6) ** 2).sum(-1)
-    return GPPosterior(
-        x,
-        (y - y.mean()) / y.std(),
-        kernel=get_kernel("matern52"),
-        lengthscale=torch.full((d,), 0.7, dtype=DTYPE),
-        outputscale=1.0,
-        noise=1e-3,
-    )
-
-
-class Broken:
-    """A posterior without a Cholesky factor for the batches that `where` names, values alone or gradients too."""
-
-    extra_points = 0
-
-    def __init__(self, where: Callable[[Tensor], Tensor], *, only_with_gradient: bool = False) -> None:
-        self.sound, self.where, self.only_with_gradient = gp(), where, only_with_gradient
-        self.dim = self.sound.dim
-        self.bytes_per_row, self.flops_per_row = self.sound.bytes_per_row, self.sound.flops_per_row
-
-    def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
-        batch = self.sound(x, gradient_rows)
-        if self.only_with_gradient and gradient_rows == 0:
-            return batch
-        failed = self.where(x)
-        return batch._replace(mean=batch.mean.masked_fill(failed[:, None], torch.nan), failed=failed)
-
-
-def everywhere(x: Tensor) -> Tensor:
-    return torch.ones(len(x), dtype=torch.bool)
-
-
-def left_half(x: Tensor) -> Tensor:
-    return (x[..., 0] < 0.5).any(-1)
-
-
-def problem(acquisition: Any = None, posterior: Any = None, best: float = 0.5, **options: Any) -> AcquisitionProblem:
-    incumbents = torch.tensor([[0.3, 0.3], [0.8, 0.2]], dtype=DTYPE)
-    return AcquisitionProblem(posterior or gp(), acquisition or EI(), best, **{"incumbents": incumbents, **options})
-
-
-def run(task: AcquisitionProblem, q: int = Q, maximizer: str = "Adam-ERM", seed: int = 3, **options: Any) -> Proposal:
-    made = make_maximizer(maximizer, **options.pop("hyperparameters", {}))
-    settings = {"budget": Budget(steps=8), "starts": STARTS, "minibatch": MINIBATCH, **options}
-    return propose(task, q, maximizer=made, generator=seeded(seed), **settings)
-
-
-def columns(task: AcquisitionProblem, batches: Tensor, z: Tensor) -> Tensor:
-    """max_j of ReLU(mu + L z - f*) for every sample, written out: (B, K)."""
-    posterior = with_pending(task.posterior, task.pending)(batches)
-    samples = posterior.mean.unsqueeze(-1) + torch.einsum("bij,jk->bik", posterior.factor, z)
-    return (samples - task.best).clamp_min(0.0).amax(1).masked_fill(posterior.failed[:, None], torch.nan)
-
-
-class Redone:
-    """What `propose` drew from its generator, drawn again: the common sample, the raw batches, their EI on both."""
-
-    def __init__(self, task: AcquisitionProblem, q: int = Q, seed: int = 3) -> None:
-        generator = seeded(seed)
-        pending = 0 if task.pending is None else len(task.pending)
-        self.z = sobol_normals(q + pending, COMMON_SAMPLE, generator)
-        self.raw = raw_batches(q, Box.unit(D), task.incumbents, STARTS, generator)
-        ranking = columns(task, self.raw, self.z[:, :MINIBATCH]).mean(-1)
-        self.x0 = self.raw[boltzmann(ranking, STARTS.restarts, STARTS.eta, generator)]
-        self.best_ranked = self.raw[ranking.nan_to_num(-math.inf).argmax()]
 
 
 # -- StartPolicy ------------------------------------------------------------------------------------------------------
@@ -272,7 +191,6 @@ def test_telemetry_agrees_with_values_worked_out_anew(maximizer: str, pending: T
     start_values = columns(task, again.x0, again.z).mean(-1).tolist()
 
     assert telemetry.acquisition_value == pytest.approx(float(utilities.mean()), rel=1e-9)
-    assert telemetry.acquisition_error == pytest.approx(float(utilities.std()) / math.sqrt(COMMON_SAMPLE), rel=1e-9)
     assert telemetry.start_values == pytest.approx(start_values, rel=1e-9)
     assert telemetry.acquisition_gain == pytest.approx(telemetry.acquisition_value - max(start_values), abs=1e-12)
     assert telemetry.acquisition_value >= max(start_values) - 1e-12
@@ -306,16 +224,6 @@ def test_steps_that_only_harm_leave_the_best_start() -> None:
     assert torch.equal(batch, again.x0[start_values.argmax()])
 
 
-def test_the_error_of_a_logarithm() -> None:
-    """d log m = dm / m."""
-    task = problem(LogEI(tau=1e-9))  # its softplus is ReLU but for what is left of the tail
-    batch, telemetry = run(task)
-    utilities = columns(task, batch.unsqueeze(0), Redone(task).z)[0]
-    error = float(utilities.std() / utilities.mean()) / math.sqrt(COMMON_SAMPLE)
-    assert telemetry.acquisition_value == pytest.approx(math.log(float(utilities.mean())), rel=1e-5)
-    assert telemetry.acquisition_error == pytest.approx(error, rel=1e-5)
-
-
 def test_pending_points_change_what_is_proposed() -> None:
     """A point that is being evaluated is worth nothing a second time."""
     alone = run(problem(), q=1, maximizer="L-BFGS-B", budget=Budget(steps=30)).batch
@@ -336,94 +244,6 @@ def test_the_same_seed_proposes_the_same() -> None:
     assert torch.equal(first.batch, second.batch)
     assert first.telemetry.end_values == second.telemetry.end_values
     assert not torch.equal(first.batch, other.batch)
-
-
-# -- verdicts ---------------------------------------------------------------------------------------------------------
-
-
-def test_flat_where_nothing_can_improve() -> None:
-    telemetry = run(problem(best=1e3)).telemetry
-    assert telemetry.verdict is Verdict.FLAT, telemetry.reason
-    assert (telemetry.acquisition_value, telemetry.acquisition_gain) == (0.0, 0.0)
-    assert (telemetry.spread, telemetry.winner) == (0.0, -1)
-
-
-@pytest.mark.parametrize("acquisition", [SR(), UCB(), EI()], ids=lambda a: a.name)
-def test_converged_on_a_smooth_problem_given_the_steps(acquisition: Any) -> None:
-    telemetry = run(problem(acquisition), q=1, maximizer="Adam-ERM", budget=Budget(steps=200)).telemetry
-    assert telemetry.verdict is Verdict.CONVERGED, telemetry.reason
-
-
-@pytest.mark.parametrize("acquisition", [SR(), UCB(), EI()], ids=lambda a: a.name)
-def test_still_climbing_after_one_tiny_step(acquisition: Any) -> None:
-    options = {"hyperparameters": {"lr": 1e-6}, "budget": Budget(steps=1), "starts": StartPolicy(4, 4, 0.0)}
-    telemetry = run(problem(acquisition), q=4, maximizer="SGA-ERM", **options).telemetry
-    assert telemetry.verdict is Verdict.CLIMBING, telemetry.reason
-    assert telemetry.ascent_steps == 1
-
-
-def test_degraded_when_no_batch_has_a_value() -> None:
-    batch, telemetry = run(problem(posterior=Broken(everywhere)))
-    assert telemetry.verdict is Verdict.DEGRADED
-    assert "no batch has a finite acquisition value" in telemetry.reason
-    assert set(telemetry.statuses) == {"failed"}
-    assert bool(((batch >= 0) & (batch <= 1)).all())
-
-
-def test_degraded_when_every_restart_fails() -> None:
-    task = problem(posterior=Broken(everywhere, only_with_gradient=True))
-    batch, telemetry = run(task)
-    again = Redone(problem())
-    best = columns(problem(), again.x0, again.z).mean(-1).argmax()
-    assert telemetry.verdict is Verdict.DEGRADED
-    assert "every restart failed" in telemetry.reason
-    assert torch.equal(batch, again.x0[best])
-
-
-@pytest.mark.parametrize("maximizer", ["Adam-ERM", "CAdam", "L-BFGS-B", "DE"])
-def test_degraded_when_the_memory_does_not_do_for_one_step(maximizer: str) -> None:
-    batch, telemetry = run(problem(), maximizer=maximizer, budget=Budget(steps=8, memory=1))
-    again = Redone(problem())
-    best = columns(problem(), again.x0, again.z).mean(-1).argmax()
-    assert telemetry.verdict is Verdict.DEGRADED
-    assert "memory budget" in telemetry.reason
-    assert (telemetry.ascent_steps, telemetry.winner, telemetry.acquisition_gain) == (0, -1, 0.0)
-    assert torch.equal(batch, again.x0[best])
-
-
-def test_the_time_limit_is_in_the_reason() -> None:
-    telemetry = run(problem(), budget=Budget(steps=1_000_000, seconds=1e-9)).telemetry
-    assert telemetry.ascent_steps < 1_000_000
-    steps = "1 step" if telemetry.ascent_steps == 1 else f"{telemetry.ascent_steps} steps"
-    assert telemetry.reason.endswith(f"stopped by the time limit after {steps}")
-    assert "time" in telemetry.statuses
-    assert telemetry.verdict is not Verdict.DEGRADED
-
-
-@pytest.mark.parametrize("maximizer", ["Adam-ERM", "CAdam-ME", "L-BFGS-B", "CMA-ES"])
-def test_batches_without_a_value_are_never_proposed(maximizer: str) -> None:
-    for seed in range(4):
-        batch, telemetry = run(problem(posterior=Broken(left_half)), maximizer=maximizer, seed=seed)
-        assert bool(torch.isfinite(batch).all())
-        assert not bool(left_half(batch.unsqueeze(0)).any())
-        assert math.isfinite(telemetry.acquisition_value)
-        assert math.isfinite(telemetry.acquisition_gain)
-        assert math.isfinite(telemetry.acquisition_error)
-        # L-BFGS-B gives a restart up when its line search meets such a batch
-        assert (telemetry.verdict is Verdict.DEGRADED) == (set(telemetry.statuses) == {"failed"})
-
-
-def test_some_failed_restarts_are_counted_in_the_reason() -> None:
-    """Two of the four have no gradient; the chosen batch has one."""
-    starts = StartPolicy(4, 4, 1.0)
-
-    def the_first_two(x: Tensor) -> Tensor:
-        return (torch.arange(len(x)) < 2) & (len(x) == 4)
-
-    broken = Broken(the_first_two, only_with_gradient=True)
-    telemetry = run(problem(posterior=broken), starts=starts, budget=Budget(steps=1)).telemetry
-    assert telemetry.statuses.count("failed") == 2
-    assert "2 of 4 restarts failed" in telemetry.reason
 
 
 # -- telemetry as data ------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from compbo.report import write_report
-from compbo.storage import load_run
+from compbo.storage import load_study
 from report_examples import MESSAGE, SCRIPT, failed_run, hostile_run, optuna_study, plain_run
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ def files(tmp_path_factory: pytest.TempPathFactory, hostile: Optimizer) -> dict[
         "wide": plain_run(8, parameters=200),
     }
     optuna_study(f"sqlite:///{folder / 'others.db'}")
-    others, facts = load_run(folder / "others.db")
+    others, facts = load_study(folder / "others.db")
     assert facts is not None
     written = {name: write_report(run, folder / f"{name}.html", title=SCRIPT) for name, run in runs.items()}
-    return {**written, "others": write_report(others, folder / "others.html", facts=facts())}
+    return {**written, "others": write_report(others, folder / "others.html", facts=facts)}
 
 
 @dataclass

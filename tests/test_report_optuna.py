@@ -17,7 +17,7 @@ from compbo.records import COMPLETE, FAIL, PRUNED
 from compbo.report import figures, figures_progress, render_report, tables
 from compbo.report.data import Report, collect, of_state
 from compbo.report.far_values import value_range
-from compbo.storage import load_optimizer, load_records, load_run
+from compbo.storage import load_optimizer, load_records, load_study
 from report_examples import failed_run, optuna_study, plain_run
 
 CONDITIONAL = {"penalty", "depth"}
@@ -34,9 +34,9 @@ def report(study: optuna.Study) -> Report:
 
 
 def report_of(study: optuna.Study) -> Report:
-    optimizer, facts = load_run(study._storage, study.study_name)
+    optimizer, facts = load_study(study._storage, study.study_name)
     assert facts is not None
-    return collect(optimizer, "others", facts())
+    return collect(optimizer, "others", facts)
 
 
 def test_the_best_point_has_its_conditional_parameters(study: optuna.Study, report: Report) -> None:
@@ -91,9 +91,9 @@ def test_pruned_is_not_failed(study: optuna.Study, report: Report) -> None:
 
 
 def test_the_page_says_what_it_leaves_out(study: optuna.Study) -> None:
-    optimizer, facts = load_run(study._storage, study.study_name)
+    optimizer, facts = load_study(study._storage, study.study_name)
     assert facts is not None
-    page = render_report(optimizer, facts=facts())
+    page = render_report(optimizer, facts=facts)
     assert "in an Optuna study." in page
     assert "Pruned trials are not in it." in page
     assert "Parameters that not every trial shares are not in it: " in page
@@ -127,7 +127,7 @@ def test_a_study_that_has_just_begun(tmp_path: Path, ended: int) -> None:
 def test_a_run_of_compbos_own_has_no_such_facts(tmp_path: Path) -> None:
     storage = str(tmp_path / "run.db")
     compbo.minimize(lambda p: p["x"], {"x": compbo.Float(0, 1)}, evaluations=3, storage=storage)
-    optimizer, facts = load_run(storage)
+    optimizer, facts = load_study(storage)
     assert facts is None
     assert collect(optimizer)["evaluator"] == ""
 

@@ -202,7 +202,7 @@ def test_failures_end_the_run_only_if_told_so(caplog: pytest.LogCaptureFixture) 
         raise RuntimeError("no luck\nsecond line")
 
     with caplog.at_level(logging.WARNING, "compbo"):
-        assert len(compbo.minimize(broken, PLANE, evaluations=9, batch_size=3).records) == 9
+        assert len(compbo.minimize(broken, PLANE, evaluations=9, batch_size=3, max_failures=9).records) == 9
     first, last = (record.message for record in caplog.records)
     assert first == "evaluation 0 failed: RuntimeError: no luck"
     assert last == "Every evaluation failed, so there is no best value; the last one: RuntimeError: no luck"
@@ -396,7 +396,7 @@ def test_what_is_not_a_function_or_a_space_is_refused() -> None:
     with pytest.raises(ValueError, match="function of one dictionary, got int"):
         compbo.minimize(3, PLANE, evaluations=1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match='Parameter "x"'):
-        compbo.minimize(bowl, {"x": Float(1, 0)}, evaluations=1)
+        compbo.minimize(bowl, {"x": [1, 2]}, evaluations=1)
 
 
 # -- what is shown ----------------------------------------------------------------------------------------------------

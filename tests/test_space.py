@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logit
@@ -62,16 +62,36 @@ def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
+def decimal(number: int, places: int) -> float:
+    return float(f"{number}e-{places}" if places >= 0 else f"{number}e{-places}")
+
+
 @st.composite
 def parameters(draw):
     """Any parameter the library accepts."""
-    kind = draw(st.sampled_from(["float", "int", "bool", "categorical", "ordinal", "constant"]))
+    kind = draw(st.sampled_from(["float", "step", "digits", "int", "bool", "categorical", "ordinal", "constant"]))
     if kind == "float":
         scale = draw(st.sampled_from(["linear", "log", "logit", "bilog"]))
         floor, ceiling = {"log": (1e-12, 1e12), "logit": (1e-6, 1 - 1e-6)}.get(scale, (-1e9, 1e9))
         low = draw(st.floats(floor, ceiling, exclude_max=True))
         high = draw(st.floats(low, ceiling).filter(lambda high: high == low or high - low > 1e-9 * (1 + abs(low))))
         return Float(low, high, scale)
+    if kind == "step":
+        scale = draw(st.sampled_from(["linear", "log", "bilog"]))
+        places = draw(st.integers(-3, 6))
+        low = draw(st.integers(1 if scale == "log" else -(10**6), 10**6))
+        stride, count = draw(st.integers(1, 1000)), draw(st.integers(0, 1000))
+        ends = (decimal(number, places) for number in (low, low + stride * count, stride))
+        low, high, step = ends
+        return Float(low, high, scale, step=step)
+    if kind == "digits":
+        scale = draw(st.sampled_from(["linear", "log", "logit", "bilog"]))
+        digits = draw(st.integers(1, 12))
+        floor, ceiling = {"log": (1e-12, 1e12), "logit": (1e-6, 1 - 1e-6)}.get(scale, (-1e9, 1e9))
+        ends = [float(f"{draw(st.floats(floor, ceiling)):.{digits - 1}e}") for _ in range(2)]
+        assume(scale != "logit" or max(ends) < 1)
+        assume(min(ends) == max(ends) or max(ends) - min(ends) > 1e-9 * (1 + max(map(abs, ends))))
+        return Float(min(ends), max(ends), scale, digits=digits)
     if kind == "int":
         scale = draw(st.sampled_from(["linear", "log", "bilog"]))
         low = draw(st.integers(1 if scale == "log" else -(10**6), 10**6))
@@ -216,7 +236,9 @@ def test_rounding_is_a_projection(space, seed):
     rounded = space.round_unit(x)
     assert torch.equal(space.round_unit(rounded), rounded)
     assert space.from_unit(rounded.reshape(-1, space.dim)) == space.from_unit(x.reshape(-1, space.dim))
-    reals = [k for k, name in enumerate(_columns(space)) if isinstance(space.parameters[name], Float)]
+    names = _columns(space)
+    plain = {name for name, p in space.parameters.items() if isinstance(p, Float) and p.step is p.digits is None}
+    reals = [k for k, name in enumerate(names) if name in plain]
     assert torch.equal(rounded[..., reals], x[..., reals])
 
 
@@ -261,6 +283,60 @@ def test_levels_of_any_number_stay_in_their_cells(count, data):
     unit = space.to_unit([{"k": k}])
     assert torch.equal(space.round_unit(unit), unit)
     assert space.from_unit(unit) == [{"k": k}]
+
+
+# Steps and digits
+
+
+@pytest.mark.parametrize(
+    ("parameter", "typed", "suggested"),
+    [
+        (Float(20, 90, step=0.5), [61.486, 20.1, 89.9, 61.74, 61.76], [61.5, 20.0, 90.0, 61.5, 62.0]),
+        (Float(0, 1, step=0.1), [0.1 + 0.2, 0.7, 0.65001], [0.3, 0.7, 0.7]),
+        (Float(0.3, 2.3, step=0.5), [0.9, 2.2], [0.8, 2.3]),
+        (Float(-1e16, 9e16, step=1e15), [1.4e15, -0.6e15], [1e15, -1e15]),
+        (Float(1, 1000, "log", step=0.5), [1.2, 1.3, 999.8], [1.0, 1.5, 1000.0]),
+        (Float(1e-6, 1, "log", digits=3), [0.0012345, 0.99951, 1.23456e-6], [0.00123, 1.0, 1.23e-6]),
+        (Float(0, 100, digits=3), [61.486, 0.0123456, 0.0, 99.96], [61.5, 0.0123, 0.0, 100.0]),
+        (Float(-100, 100, digits=2), [-61.486, 1e-30, 99.4], [-61.0, 0.0, 99.0]),
+        (Float(0.1, 0.9, "logit", digits=1), [0.46, 0.86], [0.5, 0.9]),
+    ],
+)
+def test_what_can_be_set_on_a_dial_is_suggested(parameter, typed, suggested):
+    space = Space({"x": parameter})
+    unit = space.to_unit([{"x": value} for value in typed])
+    assert [point["x"] for point in space.from_unit(unit)] == suggested
+    assert torch.equal(space.round_unit(unit), unit)  # the model sees what would be suggested
+    assert [space.validate({"x": value})["x"] for value in typed[1:]] == [
+        pytest.approx(value, rel=1e-15, abs=0) for value in typed[1:]
+    ]  # what was really used is kept
+    assert space.is_discrete
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_only_steps_are_suggested_and_all_of_them(scale):
+    space = Space({"x": Float(0.1, 2.1, scale, step=0.1)})
+    assert space.size == 21
+    expected = [k / 10 for k in range(1, 22)]
+    assert [point["x"] for point in space.grid()] == expected
+    found = {point["x"] for point in space.sample(4000, generator())}
+    assert found == set(expected)
+
+
+def test_steps_are_equally_likely():
+    points = Space({"x": Float(0, 1, step=0.25)}).sample(5000, generator(5))
+    counts = [sum(point["x"] == level for point in points) for level in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    assert sum(counts) == 5000
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_steps_are_a_sequence_that_lists_nothing():
+    steps = Float(0, 1e6, step=1e-6).levels
+    assert len(steps) == 10**12 + 1
+    assert (steps[0], steps[3], steps[-1]) == (0.0, 3e-6, 1e6)
+    assert steps[1:4] == (1e-6, 2e-6, 3e-6)
+    assert Float(2, 2, step=1).levels == (2.0,)
+    assert Float(0, 1, digits=2).levels is None
 
 
 def test_rounding_details():
@@ -411,6 +487,41 @@ def test_constants_take_no_dimension():
     assert space.to_unit([{"k": True}, {"b": 2, "k": False}]).tolist() == [[1.0], [0.0]]
     with pytest.raises(ValueError, match=r'"c": \'other\' is not one of \'only\''):
         space.validate({"c": "other", "k": True})
+
+
+# Neighbours
+
+
+def _changes(space, point):
+    """Which parameters of the neighbours differ from the point, with their values."""
+    [x] = space.to_unit([point])
+    changes = []
+    for near in space.from_unit(space.neighbours(x)):
+        different = {name: value for name, value in near.items() if value != point[name]}
+        assert len(different) == 1
+        changes += different.items()
+    return sorted(changes, key=str)
+
+
+def test_neighbours_are_one_level_or_another_choice_away():
+    point = {"lr": 1e-3, "depth": 15, "min_split": 0.5, "bootstrap": False, "kernel": "rbf", "size": 32, "seed": 7}
+    point |= {"trees": 1, "shift": 0, "offset": 2.0, "flag": "auto", "fixed": 3.0}
+    expected = [("depth", 14), ("bootstrap", True), ("kernel", "poly"), ("kernel", None), ("size", 16), ("size", 64)]
+    expected += [("trees", 2), ("shift", -1), ("shift", 1), ("flag", True)]
+    assert _changes(MIXED, point) == sorted(expected, key=str)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_every_integer_has_the_next_ones_as_neighbours(scale):
+    space = Space({"n": Int(1, 40, scale=scale), "x": Float(0, 1)})
+    for n in range(1, 41):
+        expected = sorted((("n", m) for m in (n - 1, n + 1) if 1 <= m <= 40), key=str)
+        assert _changes(space, {"n": n, "x": 0.25}) == expected
+
+
+def test_floats_have_no_neighbours():
+    space = Space({"x": Float(0, 1), "y": Float(1, 2)})
+    assert space.neighbours(torch.tensor([0.2, 0.4], dtype=torch.float64)).shape == (0, 2)
 
 
 # Identity

@@ -29,6 +29,9 @@ SPACE = Space(
         "größe": Categorical([None, True, 3, 0.1, "ü"]),
         "seed": 7,
         "fixed": Float(3, 3),
+        "dial": Float(20, 90, step=0.5),
+        "knob": Float(1, 1000, scale="log", step=0.1),
+        "short": Float(1e-6, 1, scale="log", digits=2),
     }
 )
 
@@ -45,6 +48,19 @@ scale = "log"
 type = "int"
 low = 1
 high = 15
+
+[celsius]
+type = "float"
+low = 20
+high = 90
+step = 0.5
+
+[dose]
+type = "float"
+low = 0.001
+high = 10
+scale = "log"
+digits = 2
 
 [bootstrap]
 type = "bool"
@@ -83,6 +99,8 @@ def test_json_says_what_the_parameter_is():
     tables = json.loads(SPACE.to_json())
     assert tables["lr"] == {"type": "float", "low": 1e-5, "high": 0.1, "scale": "log"}
     assert tables["bootstrap"] == {"type": "bool"}
+    assert tables["dial"] == {"type": "float", "low": 20.0, "high": 90.0, "scale": "linear", "step": 0.5}
+    assert tables["short"] == {"type": "float", "low": 1e-6, "high": 1.0, "scale": "log", "digits": 2}
     assert tables["größe"] == {"type": "categorical", "choices": [None, True, 3, 0.1, "ü"]}
     assert tables["size"] == {"type": "ordinal", "values": [16, 32, 64]}
     assert tables["seed"] == {"type": "constant", "value": 7}
@@ -106,7 +124,10 @@ def test_json_keeps_every_bit_of_the_bounds(a, b):
         ('{"lr": {"low": 0}}', '"lr": the key "type" is missing'),
         ('{"lr": {"type": "real"}}', '"lr": unknown type .real., use one of float, int, bool'),
         ('{"lr": {"type": ["int"]}}', '"lr": unknown type'),
-        ('{"lr": {"type": "float", "low": 0}}', '"lr": the key "high" is missing, type float takes low, high, scale'),
+        (
+            '{"lr": {"type": "float", "low": 0}}',
+            '"lr": the key "high" is missing, type float takes low, high, scale, step, digits',
+        ),
         ('{"lr": {"type": "float", "low": 0, "high": NaN}}', '"lr": high must be finite'),
         ('{"b": {"type": "bool", "low": 0}}', '"b": unknown key "low", type bool takes no other key'),
         ('{"b": [1, 2]}', '"b": .* is neither a table'),
@@ -126,6 +147,8 @@ def test_toml():
             "seed": 7,
             "lr": Float(1e-5, 0.1, "log"),
             "depth": Int(1, 15),
+            "celsius": Float(20, 90, step=0.5),
+            "dose": Float(0.001, 10, "log", digits=2),
             "bootstrap": Bool(),
             "kernel": Categorical(["rbf", "poly", 3, 0.5, True]),
             "size": Ordinal([16, 32, 64]),
@@ -152,7 +175,10 @@ def test_toml_file(tmp_path):
         ("[lr", "not valid TOML"),
         ("space.toml", "not valid TOML .to read a file, use from_toml_file"),
         ("[lr]\ntype = 'float'\nlow = 0\nhigh = 1\n[lr]", "not valid TOML"),
-        ("[lr]\ntype = 'float'\nlow = 0\nhihg = 1", '"lr": unknown key "hihg", type float takes low, high, scale'),
+        (
+            "[lr]\ntype = 'float'\nlow = 0\nhihg = 1",
+            '"lr": unknown key "hihg", type float takes low, high, scale, step, digits',
+        ),
         ("[lr]\ntype = 'float'\nlow = 0", '"lr": the key "high" is missing'),
         ("[lr]\nlow = 0\nhigh = 1", '"lr": the key "type" is missing'),
         ("[lr]\ntype = 'float'\nlow = 'a'\nhigh = 1", '"lr": low must be a number'),
@@ -198,7 +224,7 @@ def test_from_optuna():
         {
             "lr": Float(1e-5, 0.1, "log"),
             "x": Float(-1, 2),
-            "step": Ordinal([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
+            "step": Float(0, 1, step=0.1),
             "k": Int(1, 9),
             "n": Int(1, 100, "log"),
             "even": Ordinal([0, 2, 4, 6, 8]),
@@ -232,7 +258,18 @@ def test_to_optuna_keeps_what_optuna_knows():
     assert distributions["bootstrap"] == CategoricalDistribution([False, True])
     assert distributions["seed"] == CategoricalDistribution([7])
     assert distributions["fixed"] == FloatDistribution(3, 3)
-    known = Space({"lr": Float(1e-5, 0.1, "log"), "k": Int(1, 9), "b": Bool(), "c": Categorical(["x", None])})
+    assert distributions["dial"] == FloatDistribution(20, 90, step=0.5)
+    assert distributions["knob"] == FloatDistribution(1, 1000, log=True)
+    assert distributions["short"] == FloatDistribution(1e-6, 1, log=True)
+    known = Space(
+        {
+            "lr": Float(1e-5, 0.1, "log"),
+            "t": Float(-1, 1, step=0.25),
+            "k": Int(1, 9),
+            "b": Bool(),
+            "c": Categorical(["x", None]),
+        }
+    )
     assert Space.from_optuna(known.to_optuna()) == known
 
 
@@ -259,7 +296,8 @@ class _Other(optuna.distributions.BaseDistribution):
     [
         (_Other(), "no parameter for the distribution"),
         (FloatDistribution(0, float("inf")), "high must be finite"),
-        (FloatDistribution(0, 1, step=1e-9), "step 1E-9 makes 1000000001 values"),
+        (IntDistribution(0, 10**9, step=2), "step 2 makes 500000001 values"),
+        (FloatDistribution(0, 1e9, step=1e-15), "step 1e-15 is too small"),
         (CategoricalDistribution([1.0, float("nan")]), "nan is not finite"),
         (CategoricalDistribution([1, True]), "1 equals True"),
         (IntDistribution(0, 2**60), "within"),

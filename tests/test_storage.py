@@ -14,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from compbo import Bool, Budget, Categorical, Constant, Float, Int, Optimizer, O
 from compbo.bo.settings import Settings
 from compbo.bo.verdict import Verdict
 from compbo.evaluation import Outcome
-from compbo.records import to_frame, write
+from compbo.records import TIMES, Record, to_frame, write
 from compbo.run.result import RunInterrupted, TooManyFailuresError
 from compbo.storage import StoredRun, load_optimizer, load_records
 from compbo.storage.connect import connect
@@ -467,16 +468,44 @@ def test_export_reads_back_exactly(tmp_path: Path) -> None:
         write(result.records, tmp_path / f"run{suffix}")
     with (tmp_path / "run.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["number", "state", "value", "x", "n", "kind"]
+    assert list(rows[0]) == ["number", "state", "value", "x", "n", "kind", "message", *TIMES]
     for record, row, plain in zip(result.records, rows, json.loads((tmp_path / "run.json").read_text()), strict=True):
         assert (int(row["number"]), row["state"]) == (record.number, record.state)
         assert (float(row["x"]), int(row["n"]), row["kind"]) == tuple(record.params.values())
         assert (row["value"] == "") if record.value is None else (float(row["value"]) == record.value)
-        assert plain == {"number": record.number, "state": record.state, "value": record.value, **record.params}
+        everything = asdict(record)
+        params, suggested = everything.pop("params"), everything.pop("suggested")
+        assert suggested is None
+        assert plain == {**everything, **params}
+        assert {key: row[key] for key in TIMES} == {key: str(everything[key]) for key in TIMES}
     assert "" in {row["value"] for row in rows}
-    assert pd.read_parquet(tmp_path / "run.parquet").equals(result.history.drop(columns="message"))
+    assert pd.read_parquet(tmp_path / "run.parquet").drop(columns=list(TIMES)).equals(result.history)
     with pytest.raises(ValueError, match=r"\.csv"):
         write(result.records, tmp_path / "run.xls")
+
+
+def test_none_is_a_word_in_csv_and_what_is_not_there_is_empty(tmp_path: Path) -> None:
+    records = [
+        Record(0, "COMPLETE", 1.0, {"kind": None, "n": 3}),
+        Record(
+            1, "FAIL", None, {"kind": "rbf"}, "it, broke", None, 'File "x"\nline 2', "2026-01-31T17:00:00", "", 0.25
+        ),
+        Record(2, "RUNNING", None, {"kind": "None", "n": 4}),
+    ]
+    write(records, tmp_path / "run.csv")
+    with (tmp_path / "run.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["kind"], row["n"], row["value"]) for row in rows] == [
+        ("None", "3", "1.0"),
+        ("rbf", "", ""),
+        ("None", "4", ""),
+    ]
+    assert (rows[1]["message"], rows[1]["traceback"], rows[1]["seconds"]) == ("it, broke", 'File "x"\nline 2', "0.25")
+    write(records, tmp_path / "run.json")
+    plain = json.loads((tmp_path / "run.json").read_text())
+    assert [(row["kind"], row["n"]) for row in plain] == [(None, 3), ("rbf", None), ("None", 4)]
+    write([], tmp_path / "none.csv")
+    assert (tmp_path / "none.csv").read_text() == "number,state,value\n"
 
 
 def test_a_parameter_called_like_a_column_keeps_its_own() -> None:
@@ -508,6 +537,52 @@ def test_a_second_process_is_refused_until_the_first_ends(db: Path) -> None:
     holder.kill()  # it cannot clean up
     holder.join()
     compbo.minimize(bowl, PLANE, storage=db, evaluations=1)
+
+
+BEGIN = """
+import pathlib, sys, time
+import compbo
+pathlib.Path(sys.argv[2]).touch()
+while len(list(pathlib.Path.cwd().glob("ready*"))) < 3:
+    time.sleep(0.01)
+compbo.minimize(lambda p: p["x"], {"x": compbo.Float(0, 1)}, evaluations=2, storage="run.db", study_name=sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("names", ["abc", "aaa"])
+def test_three_processes_create_one_database_at_once(names: str, tmp_path: Path) -> None:
+    """Of three runs all succeed; of one run three times, each succeeds or is told to wait."""
+    commands = [[sys.executable, "-c", BEGIN, name, f"ready{number}"] for number, name in enumerate(names)]
+    started = [subprocess.Popen(c, cwd=tmp_path, stderr=subprocess.PIPE, text=True) for c in commands]
+    said = [process.communicate(timeout=300)[1] for process in started]
+    succeeded = [process.returncode == 0 for process in started]
+    if names == "abc":
+        assert all(succeeded), said
+    assert any(succeeded), said
+    for success, text in zip(succeeded, said, strict=True):
+        assert success or "is in use by process" in text or "took over this run" in text
+    for name in set(names):
+        assert [record.state for record in load_records(tmp_path / "run.db", name)] == ["COMPLETE"] * 2
+    assert [path.name for path in tmp_path.iterdir() if "ready" not in path.name] == ["run.db"]
+
+
+def test_a_read_only_database_says_so_and_can_be_read(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {"evaluations": 2, **CHEAP}
+    compbo.minimize(bowl, PLANE, storage=db, **options)
+    read_only = f"sqlite:///file:{db}?mode=ro&uri=true"  # as SQLite itself refuses it
+    with pytest.raises(ValueError, match="is read-only: make it writable, or work on a copy of it"):
+        compbo.minimize(bowl, PLANE, storage=read_only, **options)
+    with pytest.raises(ValueError, match="is read-only"):
+        StoredRun.reopen(read_only, None, brief=True)
+    assert compbo.load(read_only).best_value == compbo.load(db).best_value
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and may(path, mode))
+    with pytest.raises(ValueError, match=re.escape(f"{db} is read-only: make it writable")):
+        compbo.minimize(bowl, PLANE, storage=db, **options)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != db.parent and may(path, mode))
+    with pytest.raises(ValueError, match="its folder is read-only"):
+        compbo.minimize(bowl, PLANE, storage=db, **options)
+    assert len(load_records(db)) == 2
 
 
 def test_a_run_elsewhere_is_believed_to_live_while_its_heart_beats() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from compbo.maximizers import CATALOGUE
 from compbo.study.cell import InnerSpec, SurrogateSpec, cell_from_json, maximizer_method
 from compbo.study.engine.experiment import initial_design
-from compbo.study.grid import Filter, counts, load_grid, parse_grid, preset_names
+from compbo.study.grid import Block, Filter, counts, load_grid, parse_grid, preset_names
 from compbo.study.grid.names import expand_optimisers
 from compbo.study.methods.registry import KINDS, optimiser_group, optimiser_names
 from compbo.study.tasks import get_task
@@ -256,6 +256,23 @@ def test_filters() -> None:
     assert [one.name for one in kept] == ["levy-16/ucb/CAdam/seed0", "levy-16/ucb/CAdam-ME/seed0"]
     assert Filter().apply(cells) == cells
     assert len(Filter(dimension=(16,), seed=(0,)).apply(cells)) == len(cells)
+
+
+def test_methods_without_an_acquisition_function_can_be_kept_and_are_named_if_not() -> None:
+    block = Block(("levy-2",), ("CAdam", "bohb", "random-search"), ("ei", "ucb"))
+    cells = list(block.cells())
+    for wanted, kept, left_out in (
+        (("ucb",), ["levy-2/ucb/CAdam/seed0"], ["bohb", "random-search"]),
+        (("u*", "none"), ["levy-2/ucb/CAdam/seed0", "levy-2/bohb/seed0", "levy-2/random-search/seed0"], []),
+        (("none",), ["levy-2/bohb/seed0", "levy-2/random-search/seed0"], []),
+        ((), [one.name for one in cells], []),
+    ):
+        keep = Filter(acquisition=wanted)
+        assert [one.name for one in keep.apply(cells)] == kept
+        assert keep.left_out_without_acquisition(cells) == left_out
+    assert Filter(acquisition=("ucb",), optimiser=("CAdam", "bohb")).left_out_without_acquisition(cells) == ["bohb"]
+    with pytest.raises(ValueError, match="none of these cells has the acquisition 'none'"):
+        Filter(acquisition=("none",)).apply([one for one in cells if one.method.acquisition])
 
 
 @pytest.mark.parametrize(

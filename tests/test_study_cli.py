@@ -52,6 +52,16 @@ def test_list_of_presets_and_of_a_file_with_filters(tmp_path: Path) -> None:
     assert [entry["name"] for entry in data["cells"]] == [f"levy-2/ei/CAdam/seed{seed}" for seed in range(3)]
 
 
+def test_what_has_no_acquisition_function_is_not_dropped_in_silence(tmp_path: Path) -> None:
+    grid = tmp_path / "mine.toml"
+    grid.write_text('[[block]]\ntasks = ["levy-2"]\noptimisers = ["CAdam", "bohb"]\nacquisitions = ["ei", "ucb"]')
+    shown = command("list", "--grid", str(grid), "--acquisition", "ei")
+    assert "bohb has no acquisition function and is left out; --acquisition none keeps them" in flat(shown.stderr)
+    assert "bohb" not in shown.stdout
+    shown = command("list", "--grid", str(grid), "--acquisition", "ei", "--acquisition", "none")
+    assert (shown.stderr, "levy-2/bohb/seed0" in shown.stdout) == ("", True)
+
+
 def test_the_count_is_compared_with_the_papers() -> None:
     exact = command("list", "--preset", "paper-exact", "--summary")
     assert "all synthetic functions 3100 3100" in flat(exact.stdout)
@@ -74,6 +84,11 @@ def test_the_count_is_compared_with_the_papers() -> None:
         (("run", "--preset", "smoke", "--dask", "tcp://a:1", "--workers", "2"), "Give either --workers or --dask"),
         (("run", "--preset", "smoke", "--results", "file/r"), "--results file/r cannot be written to (Not a"),
         (("status", "--results", "nowhere"), "--results nowhere is not a results folder"),
+        (("status", "--workers", "0"), "--workers"),
+        (("status", "--nonsense"), "--nonsense"),
+        (("status", "--results", "folder", "--repeat", "3"), "--repeat is about a grid"),
+        (("status", "--results", "folder", "--preset", "dim17"), "neither a preset"),
+        (("status", "--results", "folder", "--grid", "nowhere.toml"), "nowhere.toml"),
         (("retry", "--results", "nowhere"), "--results nowhere is not a results folder"),
         (("run", "--preset", "smoke", "--results", "nowhere", "--tuned"), "run `compbo study tune`"),
         (("run", "--preset", "smoke", "--results", "nowhere", "--held-out"), "give --tuned as well"),
@@ -88,7 +103,11 @@ def test_bad_input_is_one_line_and_exit_code_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
-    assert message in flat(command(*arguments, code=2).output)
+    (tmp_path / "folder" / "cells").mkdir(parents=True)
+    said = command(*arguments, code=2)
+    assert message in flat(said.stderr)
+    assert said.stderr.splitlines()[-1].startswith("Error: ")
+    assert said.stdout == ""
 
 
 def test_no_limit_may_be_written_as_infinity() -> None:

@@ -222,12 +222,12 @@ def test_noise_that_drowns_the_values_is_finite() -> None:
     ],
 )
 def test_one_evaluation_in_every_shape(points: Any, values: Any) -> None:
-    assert told_evaluations(PLANE, points, values) == [Evaluation({"x": 1.0, "y": 2.0}, 3.0, "")]
+    assert told_evaluations(PLANE, History(), points, values) == [Evaluation({"x": 1.0, "y": 2.0}, 3.0, "")]
 
 
 def test_as_many_messages_as_points() -> None:
     with pytest.raises(ValueError, match="tell: 1 point but 2 messages"):
-        told_evaluations(PLANE, [{"x": 1, "y": 2}], [None], ["a", "b"])
+        told_evaluations(PLANE, History(), [{"x": 1, "y": 2}], [None], ["a", "b"])
 
 
 # -- examples ---------------------------------------------------------------------------------------------------------

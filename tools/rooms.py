@@ -45,7 +45,7 @@ ROOMS = {
         "types, numbers, seeds, errors, words, files",
         (
             *("errors", "words", "versions", "files", "inputs", "extras", "seeds", "numerics", "threads", "types"),
-            *("evaluation", "records", "plugins"),
+            *("evaluation", "records", "plugins", "strict_json"),
         ),
     ),
     "space": Room("parameters <-> unit cube", ("space",), ("base",)),
@@ -63,6 +63,7 @@ ROOMS = {
     "run": Room(
         "minimize, maximize", ("run",), ("base", "space", "acquisition", "maximizers", "bo", "storage", "report")
     ),
+    "laboratory": Room("ask and tell through files", ("laboratory",), ("base", "space", "bo", "storage")),
     "integrations": Room(
         "BoTorch, Optuna, Ax, Bayesmark",
         ("integrations",),
@@ -112,7 +113,7 @@ ROOMS = {
     "cli": Room(
         "the commands",
         ("cli",),
-        ("base", "space", "maximizers", "bo", "storage", "report", "run", "console", "study.cli"),
+        ("base", "space", "maximizers", "bo", "storage", "report", "run", "laboratory", "console", "study.cli"),
     ),
 }
 

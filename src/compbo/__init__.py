@@ -16,6 +16,7 @@ from compbo.versions import VERSION
 if TYPE_CHECKING:
     from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
     from compbo.acquisition.portfolio import Portfolio
+    from compbo.bo.numbered_point import NumberedPoint
     from compbo.bo.optimizer import Optimizer
     from compbo.bo.settings import Settings
     from compbo.bo.starts import StartPolicy
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer
     from compbo.parts import register
     from compbo.run.api import maximize, minimize
-    from compbo.run.result import Result, RunError, RunInterrupted, TooManyFailuresError
+    from compbo.run.load import load
+    from compbo.run.result import AlwaysFailsError, Result, RunError, RunInterrupted, TooManyFailuresError
     from compbo.space import Bool, Categorical, Constant, Float, Int, Ordinal, Space
     from compbo.types import Budget
 
@@ -36,6 +38,7 @@ __version__ = VERSION
 _HOMES = {
     "compbo.acquisition.integrands": ("EI", "PI", "SR", "UCB", "LogEI"),
     "compbo.acquisition.portfolio": ("Portfolio",),
+    "compbo.bo.numbered_point": ("NumberedPoint",),
     "compbo.bo.optimizer": ("Optimizer",),
     "compbo.bo.settings": ("Settings",),
     "compbo.bo.starts": ("StartPolicy",),
@@ -46,7 +49,8 @@ _HOMES = {
     "compbo.maximizers": ("CATALOGUE", "Maximizer", "make_maximizer"),
     "compbo.parts": ("register",),
     "compbo.run.api": ("maximize", "minimize"),
-    "compbo.run.result": ("Result", "RunError", "RunInterrupted", "TooManyFailuresError"),
+    "compbo.run.load": ("load",),
+    "compbo.run.result": ("AlwaysFailsError", "Result", "RunError", "RunInterrupted", "TooManyFailuresError"),
     "compbo.space": ("Bool", "Categorical", "Constant", "Float", "Int", "Ordinal", "Space"),
     "compbo.types": ("Budget",),
 }
@@ -58,6 +62,7 @@ __all__ = [
     "PI",
     "SR",
     "UCB",
+    "AlwaysFailsError",
     "Bool",
     "Budget",
     "Categorical",
@@ -67,6 +72,7 @@ __all__ = [
     "Int",
     "LogEI",
     "Maximizer",
+    "NumberedPoint",
     "Optimizer",
     "OptionError",
     "Ordinal",
@@ -80,6 +86,7 @@ __all__ = [
     "Telemetry",
     "TooManyFailuresError",
     "Verdict",
+    "load",
     "make_maximizer",
     "maximize",
     "minimize",

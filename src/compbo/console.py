@@ -37,8 +37,18 @@ err = Console(stderr=True, highlight=False)
 
 
 def say(message: str) -> None:
-    """A line for the person at the terminal; not part of the result."""
-    err.print(message, soft_wrap=True)
+    """A line for the person at the terminal, as it is; not part of the result."""
+    err.print(message, markup=False, soft_wrap=True)
+
+
+def wide() -> Console:
+    """For tables: as wide as the terminal, and through a pipe wide enough for a line each."""
+    return out if out.is_terminal else Console(highlight=False, width=200)
+
+
+def quote(text: str) -> None:
+    """Lines that somebody else wrote (a traceback), as they are."""
+    err.print(text.rstrip(), markup=False, soft_wrap=True)
 
 
 class CommandError(Exception):
@@ -64,7 +74,6 @@ class App(typer.Typer):
             cls=Commands,
             no_args_is_help=True,
             rich_markup_mode="rich",
-            add_completion=False,
             pretty_exceptions_enable=False,
             context_settings={"help_option_names": ["-h", "--help"]},
             **options,
@@ -80,10 +89,14 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words before the command; without any, show the help."""
-        if not args and self.no_args_is_help:
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:  # which is how the tab key asks
             typer.echo(ctx.get_help(), nl=False)  # empty where Rich has already printed it
             raise typer.Exit(BAD_INPUT)
         return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options; a switch has no type to show."""
+        return _without_types_of_switches(super().get_params(ctx))
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Begin to read the command line."""
@@ -103,12 +116,16 @@ def _usage_errors() -> Iterator[None]:
     except typer.TyperException as error:
         context: Any = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "compbo"
-        say(f"[bold red]Error:[/] {escape(error.format_message().rstrip('.'))} (see {command} --help).")
+        _say_in_color(f"[bold red]Error:[/] {escape(error.format_message().rstrip('.'))} (see {command} --help).")
         raise typer.Exit(BAD_INPUT) from None
 
 
 class Command(TyperCommand):
     """A command whose errors are one line and an exit code; with --debug, the trace."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options; a switch has no type to show."""
+        return _without_types_of_switches(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Load the plugins that are named, and run the command."""
@@ -123,7 +140,7 @@ class Command(TyperCommand):
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
-            say(error_line(error, flags(self)))
+            _say_in_color(error_line(error, flags(self)))
             raise typer.Exit(exit_code(error)) from None
 
 
@@ -134,6 +151,19 @@ def _load_plugins(options: dict[str, Any]) -> None:
             load_installed()
             for reference in options["plugin"] or ():
                 load_plugin(reference)
+
+
+def _without_types_of_switches(parameters: list[Any]) -> list[Any]:
+    """The same parameters; the help would show `<bool>` beside every switch."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+            parameter.metavar = ""
+    return parameters
+
+
+def _say_in_color(marked: str) -> None:
+    """A line with Rich's markup."""
+    err.print(marked, soft_wrap=True)
 
 
 def flags(command: TyperCommand) -> dict[str, str]:
@@ -149,11 +179,11 @@ def error_line(error: Exception, flag_of: dict[str, str]) -> str:
     """What the error says, its options as flags; of an unexpected error, also how to see more."""
 
     def as_flag(option: str, value: str) -> str:
-        return f"{flag_of.get(option, option)} {value}".rstrip()
+        return f"{flag_of.get(option, option)} {'' if value == 'True' else value}".rstrip()  # a switch has no value
 
     if isinstance(error, CommandError):
         before = f"{error.because.text(as_flag).rstrip('.')}. " if error.because is not None else ""
-        return ("[bold red]Error:[/] " if error.code == RUN_FAILED else "") + escape(f"{before}{error}")
+        return ("" if error.code == INTERRUPTED else "[bold red]Error:[/] ") + escape(f"{before}{error}")
     text = " ".join((error.text(as_flag) if isinstance(error, CompboError) else str(error)).split())
     if not isinstance(error, EXPECTED):
         text = f"{type(error).__name__}: {text} (--debug shows where)"

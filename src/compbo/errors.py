@@ -73,8 +73,16 @@ class OptionError(CompboError, ValueError):
         return self.template.format_map(_Fields({**self.values, "option": _Option(self.option, style)}, style))
 
 
+class NoRunError(ValueError):
+    """There is no run where one was looked for."""
+
+
 class InUseError(CompboError, RuntimeError):
     """Another process works on this run, or on this folder of results."""
+
+
+class TakenOverError(InUseError):
+    """Another process took this run in the same instant, or after this one was silent for too long."""
 
 
 class _Option:

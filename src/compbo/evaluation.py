@@ -6,6 +6,10 @@ Worker processes import this file, so it imports nothing heavy.
 from __future__ import annotations
 
 import math
+import time
+import traceback
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compbo.inputs import one_element, real
@@ -16,13 +20,25 @@ if TYPE_CHECKING:
     Objective = Callable[[dict[str, Any]], Any]
 
 LONGEST_VALUE = 120  # characters of a returned value that a message shows
+LONGEST_TRACEBACK = 10_000  # characters; of a longer one the end, which says most
+PACKAGE = Path(__file__).parent
 
 
-class Outcome(NamedTuple):
-    """What an evaluation ended with: a finite value, or None and the reason."""
+@dataclass(frozen=True)
+class Outcome:
+    """What an evaluation ended with: a finite value, or None and the reason.
+
+    Attributes:
+        value: what the objective returned; None if it failed.
+        message: why it failed, in a line.
+        traceback: where it failed, in the user's own code, or the end of what a program wrote to standard error.
+        seconds: how long it took; None where nobody measured it.
+    """
 
     value: float | None
     message: str = ""
+    traceback: str = field(default="", compare=False, repr=False)
+    seconds: float | None = field(default=None, compare=False, repr=False)
 
 
 class Evaluation(NamedTuple):
@@ -32,6 +48,8 @@ class Evaluation(NamedTuple):
         params: the point, a dictionary of parameter values.
         value: what the objective returned; None if the evaluation failed.
         message: why it failed, or what was told beside the value.
+        number: of the trial; None only before it is part of a history.
+        suggested: the point that was suggested, where another one was evaluated in its place.
 
     >>> Evaluation({"x": 0.5}, None, "out of memory").failed
     True
@@ -40,6 +58,8 @@ class Evaluation(NamedTuple):
     params: dict[str, Any]
     value: float | None
     message: str = ""
+    number: int | None = None
+    suggested: dict[str, Any] | None = None
 
     @property
     def failed(self) -> bool:
@@ -59,11 +79,12 @@ def evaluate(objective: Objective, params: dict[str, Any], number: int = 0) -> O
     >>> evaluate(lambda p: 1 / p["x"], {"x": 0})
     Outcome(value=None, message='ZeroDivisionError: division by zero')
     """
+    begin = time.perf_counter()
     try:
-        value = objective(dict(params))
+        outcome = as_outcome(objective(dict(params)))
     except (Exception, SystemExit) as error:  # recorded with its message
-        return Outcome(None, describe(error))
-    return as_outcome(value)
+        outcome = Outcome(None, describe(error), users_traceback(error))
+    return replace(outcome, seconds=time.perf_counter() - begin)
 
 
 def as_outcome(value: Any) -> Outcome:
@@ -87,22 +108,22 @@ def as_outcome(value: Any) -> Outcome:
     return Outcome(number) if math.isfinite(number) else Outcome(None, f"returned {number}")
 
 
-def told_evaluation(params: dict[str, Any], value: Any, message: str) -> Evaluation:
+def told_evaluation(params: dict[str, Any], number: int | None, value: Any, message: str) -> Evaluation:
     """What a user tells of a point: a number, or None, NaN or infinity for a failure; ValueError for anything else."""
     if value is None:
-        return Evaluation(params, None, message or "no value")
+        return Evaluation(params, None, message or "no value", number)
     try:
         value = one_element(value)
-        number = None if isinstance(value, str | bytes) else float(value) + 0.0  # no -0.0, as in every storage
+        told = None if isinstance(value, str | bytes) else float(value) + 0.0  # no -0.0, as in every storage
     except (TypeError, ValueError):
-        number = None
+        told = None
     except OverflowError:  # a whole number or fraction beyond all floats
-        number = math.inf if value > 0 else -math.inf
-    if number is None:
+        told = math.inf if value > 0 else -math.inf
+    if told is None:
         raise ValueError(f"tell: {value!r} is not a number (None or NaN marks a failed evaluation).")
-    if not math.isfinite(number):
-        return Evaluation(params, None, message or f"the value was {number}")
-    return Evaluation(params, number, message)
+    if not math.isfinite(told):
+        return Evaluation(params, None, message or f"the value was {told}", number)
+    return Evaluation(params, told, message, number)
 
 
 def saved_value(value: Any) -> float | None:
@@ -120,6 +141,21 @@ def describe(error: BaseException) -> str:
     """
     lines = _text(str, error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def users_traceback(error: BaseException) -> str:
+    """The traceback of an error without the frames of this package that stand before the user's own."""
+    frames = error.__traceback__
+    while frames is not None and Path(frames.tb_frame.f_code.co_filename).is_relative_to(PACKAGE):
+        frames = frames.tb_next
+    return last_part("".join(traceback.format_exception(type(error), error, frames)))
+
+
+def last_part(text: str) -> str:
+    """The end of a long text, from the beginning of a line on."""
+    if len(text) <= LONGEST_TRACEBACK:
+        return text
+    return "...\n" + text[-LONGEST_TRACEBACK:].partition("\n")[2]
 
 
 def _short(value: Any) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from compbo.files import write_atomically
 from compbo.inputs import check_target
 
 if TYPE_CHECKING:
@@ -15,13 +20,28 @@ if TYPE_CHECKING:
 
 COMPLETE, FAIL, PRUNED, RUNNING = "COMPLETE", "FAIL", "PRUNED", "RUNNING"
 COLUMNS = ("number", "state", "value")  # before the parameters
+TIMES = ("asked", "ended", "seconds", "traceback")  # after the message
+MISSING = object()  # in the place of a parameter that an evaluation does not have
 FORMATS = (".csv", ".json", ".parquet")
 
 
-class Record(NamedTuple):
-    """One evaluation: its number in the order of asking, its state (Optuna's words), value, point and message.
+@dataclass(frozen=True)
+class Record:
+    """One evaluation of a run.
 
-    The value of a pruned one is the last that it reported.
+    Two records are equal if they are about the same result: when and how fast it was found does not count.
+
+    Attributes:
+        number: in the order of asking.
+        state: COMPLETE, FAIL, PRUNED or RUNNING (asked for, and not told): Optuna's words.
+        value: what was measured, of a pruned one what it reported last; None if there is none.
+        params: the point.
+        message: why it failed, or what was told beside the value.
+        suggested: the point that was suggested, where another one was evaluated in its place.
+        traceback: where it failed.
+        asked: when it was asked for, local time, as 2026-01-31T17:00:00.
+        ended: when the result was stored.
+        seconds: how long the evaluation itself took, where compbo ran it.
     """
 
     number: int
@@ -29,6 +49,11 @@ class Record(NamedTuple):
     value: float | None
     params: dict[str, Any]
     message: str = ""
+    suggested: dict[str, Any] | None = None
+    traceback: str = field(default="", compare=False, repr=False)
+    asked: str = field(default="", compare=False, repr=False)
+    ended: str = field(default="", compare=False, repr=False)
+    seconds: float | None = field(default=None, compare=False, repr=False)
 
 
 class StudyFacts(NamedTuple):
@@ -57,23 +82,38 @@ def last_failure(records: Iterable[Record]) -> str:
     return (messages[-1] if messages else "") or "no message"
 
 
-def to_frame(records: Sequence[Record], names: Iterable[str] | None = None, *, messages: bool = True) -> pd.DataFrame:
-    """Columns number, state, value, the parameters (`names`; None: all that occur), and the message.
+def rows_of(records: Sequence[Record], names: Iterable[str] | None = None, *, times: bool) -> list[dict[str, Any]]:
+    """One dictionary per record: number, state, value, the parameters (`names`; None: all that occur), the message.
 
-    A parameter that is called like one of the other columns appears as `param:` and its name.
+    times: also when it was asked for and when it ended, its seconds and the traceback. A parameter that is called like
+    one of the other columns appears as `param:` and its name; one that the record does not have is MISSING.
     """
+    after = ("message", *TIMES) if times else ("message",)
+    names = dict.fromkeys(name for record in records for name in record.params) if names is None else names
+    columns = {name: f"param:{name}" if name in (*COLUMNS, *after) else name for name in names}
+    return [
+        {
+            **{key: getattr(record, key) for key in COLUMNS},
+            **{column: record.params.get(name, MISSING) for name, column in columns.items()},
+            **{key: getattr(record, key) for key in after},
+        }
+        for record in records
+    ]
+
+
+def to_frame(records: Sequence[Record], names: Iterable[str] | None = None, *, times: bool = False) -> pd.DataFrame:
+    """The same as a table."""
     import pandas as pd
 
-    names = list(dict.fromkeys(name for record in records for name in record.params) if names is None else names)
-    reserved = {*COLUMNS, "message"} if messages else set(COLUMNS)
-    columns: dict[str, list[Any]] = {key: [getattr(record, key) for record in records] for key in COLUMNS}
-    frame = pd.DataFrame({**columns, "value": pd.Series(columns["value"], dtype=float)})
-    parameters = {
-        f"param:{name}" if name in reserved else name: pd.Series([record.params.get(name) for record in records])
-        for name in names
-    }
-    notes = {"message": [record.message for record in records]} if messages else {}
-    return pd.concat([frame, pd.DataFrame({**parameters, **notes}, index=frame.index)], axis=1)
+    names = list(names) if names is not None else None
+    rows = rows_of(records, names, times=times)
+    columns = rows[0] if rows else rows_of([Record(0, FAIL, None, {})], names, times=times)[0]
+    frame = pd.DataFrame({key: pd.Series([_or_none(row[key]) for row in rows]) for key in columns})
+    return frame.astype({key: float for key in ("value", "seconds") if key in frame})
+
+
+def _or_none(cell: Any) -> Any:
+    return None if cell is MISSING else cell
 
 
 def check_format(path: str | os.PathLike[str]) -> None:
@@ -83,24 +123,34 @@ def check_format(path: str | os.PathLike[str]) -> None:
 
 
 def write(records: Sequence[Record], path: str | os.PathLike[str], names: Iterable[str] | None = None) -> None:
-    """Number, state, value and the parameters as CSV, JSON (one record per line of a list) or Parquet, by suffix.
+    """The evaluations with everything that is known of them, as CSV, JSON (one per line of a list) or Parquet.
 
-    Floats are written so that they read back exactly.
+    Floats are written so that they read back exactly. In CSV, where an empty cell is what is not there, a parameter
+    with the value None is written as that word.
     """
     check_format(path)
     check_target(path)
-    frame = to_frame(records, names, messages=False)
     target = Path(path)
     match target.suffix.lower():
         case ".csv":
-            frame.to_csv(target, index=False)
+            write_atomically(target, _as_csv(rows_of(records, names, times=True)))
         case ".json":
-            import json
-
-            rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-            target.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
+            rows = ({key: _or_none(cell) for key, cell in row.items()} for row in rows_of(records, names, times=True))
+            write_atomically(target, "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n")
         case _:
             from compbo.extras import load_optional
 
             load_optional("pyarrow", "study")
-            frame.to_parquet(target, index=False)
+            to_frame(records, names, times=True).to_parquet(target, index=False)
+
+
+def _as_csv(rows: Sequence[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows[0] if rows else COLUMNS)
+    own = (*COLUMNS, *TIMES)
+    writer.writerows(
+        ["" if cell is MISSING or (cell is None and key in own) else str(cell) for key, cell in row.items()]
+        for row in rows
+    )
+    return text.getvalue()

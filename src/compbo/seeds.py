@@ -20,6 +20,11 @@ def stream(seed: int, *path: object) -> torch.Generator:
     return torch.Generator().manual_seed(derive_seed(seed, *path))
 
 
+def beside(generator: torch.Generator, *path: object) -> torch.Generator:
+    """A stream of its own, named after the seed of another generator, from which nothing is drawn."""
+    return stream(generator.initial_seed(), *path)
+
+
 def numpy_stream(seed: int, *path: object) -> np.random.Generator:
     """A NumPy generator of its own for this purpose."""
     return np.random.default_rng(derive_seed(seed, *path))

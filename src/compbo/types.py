@@ -82,9 +82,18 @@ class Status(StrEnum):
 
     DONE = "done"  # used all its steps
     CONVERGED = "converged"  # its own stopping rule fired
-    FAILED = "failed"  # no Cholesky factor or a non-finite value: frozen at its best point
+    FAILED = "failed"  # could not go on (see Failure): frozen at its best point
     TIME = "time"  # the clock ran out
     MEMORY = "memory"  # would not fit
+
+
+class Failure(StrEnum):
+    """Why a restart could not go on."""
+
+    NO_FACTOR = "no Cholesky factor"
+    VALUE = "a value that is not finite"
+    GRADIENT = "a gradient that is not finite"
+    STEP = "a step that is not finite"
 
 
 @dataclass(frozen=True)
@@ -104,6 +113,7 @@ class Trace:
     steps: int
     seconds: float
     jitter: float = 0.0  # largest relative jitter a Cholesky factor needed
+    failures: tuple[Failure | None, ...] = ()  # (B,) of the failed restarts; None for the others
     values: Tensor | None = None  # (steps, B), only if asked for
     points: Tensor | None = field(default=None, repr=False)  # (steps, B, q, d), only if asked for
 

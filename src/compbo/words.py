@@ -31,10 +31,10 @@ def either(names: Sequence[str]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
-def did_you_mean(name: object, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str], similarity: float = LEAST_SIMILARITY) -> str:
     """A question that offers the known names nearest to `name`, the nearest first; "" if none is near.
 
-    Upper and lower case are the same here.
+    Upper and lower case are the same here. similarity: from which on, of 1, a name is near.
 
     >>> did_you_mean("cadamm", ["Adam", "CAdam", "SGA"])
     'did you mean CAdam or Adam?'
@@ -42,7 +42,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     ''
     """
     spelled = {other.lower(): other for other in known}
-    near = difflib.get_close_matches(str(name).lower(), spelled, n=MOST_SUGGESTIONS, cutoff=LEAST_SIMILARITY)
+    near = difflib.get_close_matches(str(name).lower(), spelled, n=MOST_SUGGESTIONS, cutoff=similarity)
     return f"did you mean {either([spelled[other] for other in near])}?" if near else ""
 
 

@@ -14,11 +14,12 @@ net of its own.
 from __future__ import annotations
 
 from collections import deque
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import torch
 
-from compbo.seeds import next_seed
+from compbo.seeds import next_seed, stream
 from compbo.types import DTYPE, FORMS, POOL_FORMS, Draw
 
 if TYPE_CHECKING:
@@ -54,6 +55,16 @@ ELEMENTS_AHEAD = 32_768  # of z that are made at once
 def sobol_normals(width: int, count: int, generator: Generator) -> Tensor:
     """z (width, count): scrambled Sobol points mapped to normals."""
     return _SobolNormals(width, generator).draw(count)
+
+
+@lru_cache(maxsize=8)  # a scramble costs more than its points
+def scrambles(width: int, count: int, copies: int) -> Tensor:
+    """Independent scrambles of one Sobol sample, (copies, width, count): how far does what it says depend on chance?
+
+    They are the same at every call: nothing is ever climbed on them.
+    """
+    generator = stream(0, "scrambles", width, count)
+    return torch.stack([sobol_normals(width, count, generator) for _ in range(copies)])
 
 
 class _SobolNormals:
@@ -144,6 +155,28 @@ class PoolSamples:
     def expectation_draw(self) -> Draw:
         """The whole pool."""
         return Draw(self._pool.mT, torch.arange(self.pool_size))
+
+
+class OneSample:
+    """The same samples z (width, K) at every step: what is climbed is one fixed function of x."""
+
+    form = "ERM"
+
+    def __init__(self, z: Tensor) -> None:
+        self._draw = Draw(z)
+        self.width, self.minibatch = z.shape
+        self.pool_size = self.minibatch
+
+    def start(self, generator: Generator) -> None:
+        """Nothing is random."""
+
+    def draw(self) -> Draw:
+        """The samples."""
+        return self._draw
+
+    def expectation_draw(self) -> Draw:
+        """The samples."""
+        return self._draw
 
 
 def make_samples(form: str, width: int, *, minibatch: int = DEFAULT_K, steps: int = 64) -> Samples:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
     from compbo.bo.history import Point
+    from compbo.bo.numbered_point import NumberedPoint
     from compbo.evaluation import Evaluation
     from compbo.space import Space
 
@@ -60,17 +61,17 @@ class AskTell(ABC):
     def suggest(self, history: History, count: int) -> list[Point]:
         """The next points, as a function of the seed and the history."""
 
-    def ask(self, count: int = 1) -> list[Point]:
+    def ask(self, count: int = 1) -> list[NumberedPoint]:
         """The next points; they are pending until they are told."""
         points = self.suggest(self._history, whole_number("count", count))
         self._history = self._history.asked(points)
-        return [dict(point) for point in points]
+        return [point.copy() for point in self._history.pending[-len(points) :]]
 
     def tell(
         self, points: Mapping[str, Any] | Sequence[Mapping[str, Any]], losses: float | Sequence[float | None] | None
     ) -> None:
         """Report losses, smaller is better, of any points in any order; None or a non-finite number is a failure."""
-        self._history = self._history.told(told_evaluations(self.space, points, losses))
+        self._history = self._history.told(told_evaluations(self.space, self._history, points, losses))
 
     @property
     def history(self) -> History:
@@ -78,9 +79,9 @@ class AskTell(ABC):
         return self._history
 
     @property
-    def pending(self) -> list[Point]:
+    def pending(self) -> list[NumberedPoint]:
         """Points that were asked for and not told; a list of the caller's own."""
-        return [dict(point) for point in self._history.pending]
+        return [point.copy() for point in self._history.pending]
 
     @property
     def best(self) -> Evaluation | None:

@@ -17,7 +17,7 @@ import torch
 from compbo.baselines.asktell import AskTell, Losses
 from compbo.baselines.kde import Columns, Density
 from compbo.seeds import next_seed
-from compbo.space import Int, Ordinal, Space
+from compbo.space import Float, Int, Ordinal, Space
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,8 +126,8 @@ class Coding:
 
 
 def _column_type(parameter: Parameter) -> str:
-    """c, o or u of the density; integers on a warped scale, or very many of them, are as good as continuous."""
-    if parameter.levels is None:
+    """c, o or u of the density; steps, and integers on a warped scale or very many of them, are nearly continuous."""
+    if parameter.levels is None or isinstance(parameter, Float):
         return "c"
     if isinstance(parameter, Int):
         return "o" if parameter.scale == "linear" and len(parameter.levels) <= MOST_LEVELS else "c"

@@ -9,10 +9,12 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import torch
 
+from compbo.bo.numbered_point import NumberedPoint, number_of
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
@@ -82,18 +84,42 @@ class Observations(NamedTuple):
 class History:
     """Evaluations in the order of arrival, and the pending points: suggested, and not evaluated yet.
 
-    repeats_allowed: evaluations differ in more than their points (an Optuna trial has parameters outside the space),
-    so a point may be suggested again.
+    Each has a number of its own, in the order of asking; those that come without one get the next. No number enters a
+    model.
+
+    Args:
+        evaluations: what was evaluated.
+        pending: what is being evaluated.
+        repeats_allowed: evaluations differ in more than their points (an Optuna trial has parameters outside the
+            space), so a point may be suggested again.
+        next_number: no number below this is given to a new point; forgotten ones may have had them.
 
     >>> from compbo import Evaluation
     >>> history = History().asked([{"x": 0.5}]).told([Evaluation({"x": 0.5}, 2.0), Evaluation({"x": 0.75}, 3.0)])
-    >>> history.pending, history.best("maximize").params
-    ((), {'x': 0.75})
+    >>> history.pending, history.best("maximize").params, history.next_number
+    ((), {'x': 0.75}, 2)
     """
 
     evaluations: tuple[Evaluation, ...] = ()
-    pending: tuple[Point, ...] = ()
+    pending: tuple[NumberedPoint, ...] = ()
     repeats_allowed: bool = False
+    next_number: int = 0
+
+    def __post_init__(self) -> None:
+        """Number what has no number."""
+        numbers = [*(e.number for e in self.evaluations), *(number_of(point) for point in self.pending)]
+        given = [number for number in numbers if number is not None]
+        if len(set(given)) < len(given):
+            raise ValueError("A history has every number once.")
+        following = count(max([self.next_number, *(number + 1 for number in given)]))
+        numbered = [next(following) if number is None else number for number in numbers]
+        told = len(self.evaluations)
+        if None in numbers[:told]:
+            pairs = zip(self.evaluations, numbered, strict=False)
+            object.__setattr__(self, "evaluations", tuple(e._replace(number=number) for e, number in pairs))
+        points = zip(self.pending, numbered[told:], strict=True)
+        object.__setattr__(self, "pending", tuple(NumberedPoint(point, number) for point, number in points))
+        object.__setattr__(self, "next_number", next(following))
 
     @property
     def size(self) -> int:
@@ -102,8 +128,10 @@ class History:
 
     @property
     def points(self) -> list[Point]:
-        """All points, the evaluated ones first."""
-        return [*(evaluation.params for evaluation in self.evaluations), *self.pending]
+        """All points, the evaluated ones first; also those in whose place others were evaluated."""
+        replaced = (evaluation.suggested for evaluation in self.evaluations)
+        evaluated = (evaluation.params for evaluation in self.evaluations)
+        return [*evaluated, *(point for point in replaced if point is not None), *self.pending]
 
     @property
     def has_success(self) -> bool:
@@ -116,24 +144,35 @@ class History:
 
     def asked(self, points: Iterable[Point]) -> History:
         """The history with more pending points."""
-        return replace(self, pending=(*self.pending, *points))
+        return replace(self, pending=(*self.pending, *(NumberedPoint(p, number_of(p)) for p in points)))
 
     def told(self, evaluations: Sequence[Evaluation]) -> History:
-        """The history with more evaluations; their points are no longer pending."""
-        pending = list(self.pending)
+        """The history with more evaluations; their points, by number or else by values, are no longer pending."""
+        pending = {point.number: point for point in self.pending}
+        told = []
         for evaluation in evaluations:
-            if evaluation.params in pending:
-                pending.remove(evaluation.params)
-        return replace(self, evaluations=(*self.evaluations, *evaluations), pending=tuple(pending))
+            number = evaluation.number
+            if number is None:
+                number = next((n for n, point in pending.items() if point == evaluation.params), None)
+            suggested = pending.pop(number, evaluation.params)
+            other = dict(suggested) if suggested != evaluation.params else evaluation.suggested
+            told.append(evaluation._replace(number=number, suggested=other))
+        return replace(self, evaluations=(*self.evaluations, *told), pending=tuple(pending.values()))
 
-    def forgotten(self, points: Iterable[Point]) -> History:
-        """The history without these pending points; ValueError if one is not pending."""
-        pending = list(self.pending)
-        for point in points:
-            if point not in pending:
-                raise ValueError(f"forget: {point} is not pending.")
-            pending.remove(point)
-        return replace(self, pending=tuple(pending))
+    def forgotten(self, numbers: Iterable[int]) -> History:
+        """The history without the pending points of these numbers."""
+        gone = set(numbers)
+        return replace(self, pending=tuple(point for point in self.pending if point.number not in gone))
+
+    def pending_point(self, number: int | None) -> NumberedPoint | None:
+        """The pending point of that number; None if none has it."""
+        return next((point for point in self.pending if point.number == number and number is not None), None)
+
+    def fate(self, number: int) -> str:
+        """What became of a number that is not pending, in words."""
+        if any(evaluation.number == number for evaluation in self.evaluations):
+            return "was told already"
+        return "was forgotten" if 0 <= number < self.next_number else "was never asked for"
 
     def observations(self, space: Space, direction: Direction) -> Observations:
         """What a model sees of it."""

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, Never
 
 from compbo.bo.design import design_size
 from compbo.bo.history import History
 from compbo.bo.model import model_of
-from compbo.bo.settings import Settings, as_maximizer
+from compbo.bo.numbered_point import NumberedPoint
+from compbo.bo.settings import BUDGET, STARTS, Settings, as_maximizer, refuse_unknown
 from compbo.bo.suggest import suggest
 from compbo.bo.telemetry import Telemetry
-from compbo.bo.tell import told_evaluations
+from compbo.bo.tell import pending_numbers, told_evaluations
 from compbo.evaluation import Evaluation, describe, saved_value
+from compbo.inputs import whole_number
 from compbo.space import Space
+from compbo.strict_json import dumps, with_numbers
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from compbo.bo.history import Point
+    from compbo.acquisition.integrands import Acquisition
+    from compbo.acquisition.portfolio import Portfolio
+    from compbo.bo.history import Direction
+    from compbo.bo.starts import StartPolicy
+    from compbo.maximizers import Maximizer
     from compbo.surrogate.gp import GP
+    from compbo.types import Budget
 
-FORMAT = 2  # of what `to_json` writes
+    NamedPoint = Mapping[str, Any] | int  # by its values, with its number if it carries one, or by its number alone
+
+FORMAT = 3  # of what `to_json` writes
 
 
 class Optimizer:
@@ -36,15 +48,68 @@ class Optimizer:
     (2, False)
     """
 
-    def __init__(self, space: Space | Mapping[str, Any], **options: Any) -> None:
+    def __init__(
+        self,
+        space: Space | Mapping[str, Any],
+        *,
+        acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
+        maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
+        hyperparameters: Mapping[str, Any] = MappingProxyType({}),
+        batch_size: int = 1,
+        direction: Direction = "minimize",
+        seed: int = 0,
+        kernel: str = "matern52",
+        priors: str = "paper",
+        outputs: str = "auto",
+        noise: float | None = None,
+        initial_design: Literal["sobol", "uniform"] = "sobol",
+        initial_points: int | None = None,
+        starts: StartPolicy = STARTS,
+        budget: Budget = BUDGET,
+        minibatch: int = 128,
+        **unknown: Never,
+    ) -> None:
         """Begin with nothing known.
 
         Args:
             space: a `Space`, or a mapping of names to parameters.
-            options: the fields of `Settings`: acquisition, maximizer, batch_size, direction, seed, noise, ...
+            acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take
+                turns from ask to ask, or "portfolio": UCB and SR in turn.
+            maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
+            hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
+            batch_size: points that are suggested together.
+            direction: "minimize" or "maximize".
+            seed: the source of everything random.
+            kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
+            priors: of its hyperparameters, "paper" or "dimension-scaled".
+            outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
+            noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
+            initial_design: "sobol" or "uniform".
+            initial_points: before the first suggestion of a model; None: two per dimension, 2 to 16, at least a batch.
+            starts: raw batches and restarts of a maximisation.
+            budget: steps, seconds and memory of a maximisation.
+            minibatch: samples K of one step.
+            unknown: an option that does not exist is refused with the names of those that do.
         """
+        refuse_unknown("Optimizer", unknown, (f.name for f in fields(Settings)))
         self._space = space if isinstance(space, Space) else Space(space)
-        self._settings = Settings.of("Optimizer", options)
+        self._settings = Settings(
+            acquisition=acquisition,
+            maximizer=maximizer,
+            hyperparameters=hyperparameters,
+            batch_size=batch_size,
+            direction=direction,
+            seed=seed,
+            kernel=kernel,
+            priors=priors,
+            outputs=outputs,
+            noise=noise,
+            initial_design=initial_design,
+            initial_points=initial_points,
+            starts=starts,
+            budget=budget,
+            minibatch=minibatch,
+        )
         self._history = History()
         self._telemetry: tuple[Telemetry, ...] = ()
 
@@ -78,9 +143,9 @@ class Optimizer:
         return list(self._history.evaluations)
 
     @property
-    def pending(self) -> list[Point]:
-        """Points that were asked for and neither told nor forgotten; a list of the caller's own."""
-        return [dict(point) for point in self._history.pending]
+    def pending(self) -> list[NumberedPoint]:
+        """Points that were asked for and neither told nor forgotten, with their numbers; a list of the caller's own."""
+        return [point.copy() for point in self._history.pending]
 
     @property
     def telemetry(self) -> list[Telemetry]:
@@ -97,32 +162,38 @@ class Optimizer:
         """How many points are asked for before the first that a model suggests."""
         return design_size(self._space, self._settings)
 
-    def ask(self, count: int | None = None) -> list[Point]:
+    def ask(self, count: int | None = None) -> list[NumberedPoint]:
         """The next joint batch of points; they are pending until they are told or forgotten.
 
         count: how many; None: the batch_size.
+
+        Returns:
+            Dictionaries that carry the number of their trial: `point.number`.
         """
         points, telemetry = suggest(self._space, self._settings, self._history, count)
         self._history = self._history.asked(points)
         self._telemetry = (*self._telemetry, telemetry)
-        return [dict(point) for point in points]
+        return self.pending[-len(points) :]
 
     def tell(
         self,
-        points: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        points: NamedPoint | Sequence[NamedPoint],
         values: float | Sequence[float | None] | None,
         messages: Sequence[str] | None = None,
     ) -> None:
         """Report results, in any order, of any points, asked for or not.
 
+        A point is named by its number, by a point of `ask`, which carries it, or by its values. A point that carries
+        the number of a pending one is told under that number with the values it has now: those that were really used.
+
         A value of None, NaN or infinity is a failed evaluation: it is recorded with its message, avoided, and ends
         nothing. Nothing changes if any point or value is not valid.
         """
-        self._history = self._history.told(told_evaluations(self._space, points, values, messages))
+        self._history = self._history.told(told_evaluations(self._space, self._history, points, values, messages))
 
-    def forget(self, points: Sequence[Mapping[str, Any]]) -> None:
+    def forget(self, points: NamedPoint | Sequence[NamedPoint]) -> None:
         """Withdraw pending points that will never be evaluated; nothing changes if one of them is not pending."""
-        self._history = self._history.forgotten([self._space.validate(point) for point in points])
+        self._history = self._history.forgotten(pending_numbers(self._space, self._history, points))
 
     def model(self) -> GP:
         """The surrogate of what has been told so far (values in the maximised orientation)."""
@@ -132,15 +203,19 @@ class Optimizer:
         return model_of(self._space, self._settings, observations)
 
     def to_json(self) -> str:
-        """Everything needed to go on elsewhere as if never stopped; OptionError for a part that is not registered."""
+        """Everything needed to go on elsewhere as if never stopped, in JSON that every program reads.
+
+        OptionError for an acquisition function or a maximizer that is not registered.
+        """
         self._settings.check_saveable()
-        return json.dumps(
+        return dumps(
             {
                 "version": FORMAT,
                 "space": self._space.to_dict(),
                 "settings": self._settings.to_dict(),
-                "evaluations": self._history.evaluations,
-                "pending": self._history.pending,
+                "evaluations": [evaluation._asdict() for evaluation in self._history.evaluations],
+                "pending": [{"number": point.number, "params": dict(point)} for point in self._history.pending],
+                "next_number": self._history.next_number,
                 "repeats_allowed": self._history.repeats_allowed,
                 "telemetry": [entry.to_dict() for entry in self._telemetry],
             }
@@ -166,15 +241,29 @@ class Optimizer:
     def _from_data(cls, data: dict[str, Any]) -> Optimizer:
         space = Space.from_dict(data["space"])
         history = History(
-            tuple(Evaluation(space.validate(p), saved_value(v), message) for p, v, message in data["evaluations"]),
-            tuple(space.validate(point) for point in data["pending"]),
+            tuple(
+                Evaluation(
+                    space.validate(e["params"]),
+                    saved_value(e["value"]),
+                    e["message"],
+                    _number(e["number"]),
+                    None if e["suggested"] is None else space.validate(e["suggested"]),
+                )
+                for e in data["evaluations"]
+            ),
+            tuple(NumberedPoint(space.validate(p["params"]), _number(p["number"])) for p in data["pending"]),
             data["repeats_allowed"],
+            whole_number("next_number", data["next_number"], 0),
         )
-        telemetry = [Telemetry.from_dict(entry) for entry in data["telemetry"]]
-        return cls.resume(space, Settings.from_dict(data["settings"]), history, telemetry)
+        telemetry = [Telemetry.from_dict(with_numbers(entry)) for entry in data["telemetry"]]
+        return cls.resume(space, Settings.from_dict(with_numbers(data["settings"])), history, telemetry)
 
     def __repr__(self) -> str:
         name = as_maximizer(self._settings.maximizer).name
         done = counted(len(self._history.evaluations), "evaluation")
         state = "nothing evaluated" if self.best is None else f"best {self.best.value:.6g}"
         return f"Optimizer({self._space.dim}D, {name}, {done}, {state})"
+
+
+def _number(saved: Any) -> int:
+    return whole_number("number", saved, 0)

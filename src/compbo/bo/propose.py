@@ -2,7 +2,7 @@
 
 Raw batches are ranked on the first K columns of one common Sobol sample; the start batches picked of them (the best
 always among them) and all that the ascent reaches are compared on the whole of it. The batch proposed is never worse
-there than any start batch.
+there than any start batch. A raw batch that was not picked may be, within the error of its rank.
 """
 
 from __future__ import annotations
@@ -16,23 +16,27 @@ import torch
 
 from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import DEFAULT_K, make_samples, sobol_normals
-from compbo.bo.starts import boltzmann, raw_batches
+from compbo.bo.choice import COMMON_SAMPLE, choose
+from compbo.bo.second_opinion import Case
+from compbo.bo.starts import boltzmann, raw_batches, spare_batches
 from compbo.bo.telemetry import Telemetry
-from compbo.bo.verdict import Chosen, judge
+from compbo.bo.verdict import judge
+from compbo.seeds import beside
 from compbo.surrogate.posterior import with_pending
 from compbo.threads import threads_for
 from compbo.types import Box, Draw
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Generator, Tensor
 
     from compbo.acquisition.integrands import Acquisition
     from compbo.bo.starts import StartPolicy
     from compbo.maximizers import Maximizer
     from compbo.surrogate.posterior import Posterior
-    from compbo.types import Budget, Trace
+    from compbo.types import Budget
 
-COMMON_SAMPLE = 512  # columns of the sample on which restarts are compared
 LEAST_SECONDS = 1e-3  # what is left of a time limit that was used up before the ascent
 
 
@@ -52,6 +56,7 @@ class AcquisitionProblem:
     best: float  # f*, in the units of the posterior
     incumbents: Tensor  # (k, d), best first
     pending: Tensor | None = None  # (p, d)
+    neighbours: Callable[[Tensor], Tensor] | None = None  # x (d,) -> (m, d), see `Space.neighbours`
 
 
 def propose(
@@ -87,12 +92,24 @@ def propose(
     with threads_for(starts.restarts * width * posterior.flops_per_row()):
         raw = raw_batches(q, box, problem.incumbents, starts, generator)
         raw_values = oracle.value(raw, Draw(common.z[:, :minibatch]))
-        x0 = raw[boltzmann(raw_values, starts.restarts, starts.eta, generator)]
+        picked = boltzmann(raw_values, starts.restarts, starts.eta, generator)
         start_seconds = time.perf_counter() - clock
         left = remaining(budget, start_seconds)
-        trace = maximizer(oracle, x0, budget=left, box=box, generator=generator)
-        chosen = _choose(oracle, trace, x0, common)
-        telemetry = _telemetry(oracle, trace, chosen, common, box)
+        trace = maximizer(oracle, raw[picked], budget=left, box=box, generator=generator)
+        chosen = choose(oracle, trace, raw[picked], common)
+        case = Case(
+            oracle,
+            common,
+            box,
+            trace,
+            chosen,
+            spare=raw[spare_batches(raw_values, picked)],
+            incumbents=problem.incumbents,
+            neighbours=problem.neighbours,
+            generator=beside(generator, "verdict"),
+            budget=remaining(budget, time.perf_counter() - clock),
+        )
+        telemetry = _telemetry(case)
     return Proposal(
         chosen.batch,
         replace(
@@ -112,32 +129,15 @@ def remaining(budget: Budget, spent: float) -> Budget:
     return budget if budget.seconds is None else replace(budget, seconds=max(budget.seconds - spent, LEAST_SECONDS))
 
 
-def _choose(oracle: AcquisitionOracle, trace: Trace, x0: Tensor, common: Draw) -> Chosen:
-    """The best of start, final and best points on the common sample."""
-    b = len(x0)
-    points = torch.cat([x0, trace.final, trace.best])
-    points = torch.where(torch.isfinite(points), points, x0.repeat(3, 1, 1))
-    values = oracle.value(points, common)
-    ranked = torch.where(torch.isfinite(values), values, -torch.inf)
-    top = int(ranked.argmax())
-    return Chosen(
-        batch=points[top],
-        value=float(ranked[top]),
-        winner=top % b if top >= b else -1,
-        start=ranked[:b],
-        end=ranked.reshape(3, b).amax(0),
-    )
-
-
-def _telemetry(oracle: AcquisitionOracle, trace: Trace, chosen: Chosen, common: Draw, box: Box) -> Telemetry:
-    verdict, reason = judge(oracle, trace, chosen, common, box)
+def _telemetry(case: Case) -> Telemetry:
+    judgement, trace, chosen = judge(case), case.trace, case.chosen
     reached = chosen.end[torch.isfinite(chosen.end)]
     return Telemetry(
-        verdict=verdict,
-        reason=reason,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
         acquisition_value=chosen.value,
-        acquisition_gain=chosen.value - float(chosen.start.max()),
-        acquisition_error=_standard_error(oracle, chosen.batch, common),
+        acquisition_gain=chosen.gain,
+        acquisition_error=judgement.standard_error,
         spread=float(reached.std(correction=0)) if len(reached) > 0 else math.nan,
         start_values=tuple(chosen.start.tolist()),
         end_values=tuple(chosen.end.tolist()),
@@ -147,12 +147,3 @@ def _telemetry(oracle: AcquisitionOracle, trace: Trace, chosen: Chosen, common: 
         ascent_steps=trace.steps,
         jitter=trace.jitter,
     )
-
-
-def _standard_error(oracle: AcquisitionOracle, batch: Tensor, common: Draw) -> float:
-    """Monte-Carlo standard error of the acquisition value of a batch."""
-    columns = oracle.utility(oracle.inner(batch.unsqueeze(0), common, gradient_rows=0).v)
-    error = float(columns.std()) / math.sqrt(COMMON_SAMPLE)
-    return (
-        error / max(float(columns.mean()), 1e-200) if not oracle.linear_outer else error
-    )  # the logarithm's: delta method

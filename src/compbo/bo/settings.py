@@ -18,10 +18,15 @@ from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.outputs import check_outputs
 from compbo.surrogate.priors import get_priors
 from compbo.types import Budget
+from compbo.words import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compbo.acquisition.integrands import Acquisition
     from compbo.bo.history import Direction
+
+STARTS, BUDGET = StartPolicy(), Budget()  # the defaults; `Optimizer`, `minimize` and `maximize` show them as theirs
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,8 @@ class Settings:
     noise: float | None = None
     initial_design: Literal["sobol", "uniform"] = "sobol"
     initial_points: int | None = None
-    starts: StartPolicy = field(default_factory=StartPolicy)
-    budget: Budget = field(default_factory=Budget)
+    starts: StartPolicy = STARTS
+    budget: Budget = BUDGET
     minibatch: int = 128
 
     def __post_init__(self) -> None:
@@ -96,15 +101,6 @@ class Settings:
                     kind=kind.__name__,
                     given=getattr(self, name),
                 )
-
-    @classmethod
-    def of(cls, caller: str, options: Mapping[str, Any]) -> Settings:
-        """Settings from options by name; ValueError, in the name of the caller, for one that does not exist."""
-        known = sorted(f.name for f in fields(cls))
-        for name in options:
-            if name not in known:
-                raise ValueError(f"{caller}: {name!r} is not an option; the options are {', '.join(known)}.")
-        return cls(**options)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the maximizer with all its hyperparameters."""
@@ -142,6 +138,20 @@ class Settings:
             "budget": Budget(**data["budget"]),
         }
         return cls(**{**data, **values})
+
+
+def refuse_unknown(caller: str, unknown: Iterable[str], known: Iterable[str]) -> None:
+    """OptionError, in the name of the caller, for the first option that does not exist."""
+    for name in unknown:
+        names = sorted(known)
+        raise OptionError(
+            name,
+            "{caller}: {name!r} is not an option; {hint} {known}.",
+            caller=caller,
+            name=name,
+            hint=f"{near} There are" if (near := did_you_mean(name, names)) else "there are",
+            known=", ".join(names),
+        )
 
 
 def as_maximizer(

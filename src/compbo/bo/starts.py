@@ -95,3 +95,11 @@ def boltzmann(values: Tensor, count: int, eta: float, generator: Generator) -> T
     if not bool((chosen == best).any()):
         chosen[-1] = best
     return chosen
+
+
+def spare_batches(values: Tensor, picked: Tensor) -> Tensor:
+    """Indices of the raw batches that were not picked and have a value, the best first."""
+    ranked = torch.where(torch.isfinite(values), values, -torch.inf)
+    ranked[picked] = -torch.inf
+    order = torch.argsort(ranked, descending=True, stable=True)
+    return order[: int(torch.isfinite(ranked).sum())]

@@ -87,10 +87,11 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
     fit_seconds = time.perf_counter() - started
     problem = AcquisitionProblem(
         gp.posterior,
-        acquisition_of(settings, observations),
+        acquisition_of(settings, observations, count),
         gp.best,
         incumbents=observations.incumbents(INCUMBENTS),
         pending=observations.pending if len(observations.pending) > 0 else None,
+        neighbours=space.neighbours if space.is_discrete else None,
     )
     batch, telemetry = propose(
         problem,
@@ -114,12 +115,13 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
     return Suggestion(distinct.points, telemetry)
 
 
-def acquisition_of(settings: Settings, observations: Observations) -> Acquisition:
+def acquisition_of(settings: Settings, observations: Observations, count: int) -> Acquisition:
     """The acquisition function of an ask: of a portfolio, the one whose turn it is.
 
     Args:
-        settings: with the portfolio, and the size of a batch.
-        observations: what is known and pending; every batch of it is a turn.
+        settings: with the portfolio.
+        observations: what is known and pending; every `count` points of it were a turn.
+        count: points that are asked for.
 
     Returns:
         The acquisition function to maximise.
@@ -127,4 +129,4 @@ def acquisition_of(settings: Settings, observations: Observations) -> Acquisitio
     acquisition = get_portfolio(settings.acquisition)
     if not isinstance(acquisition, Portfolio):
         return acquisition
-    return acquisition.at((len(observations.x) + len(observations.pending)) // settings.batch_size)
+    return acquisition.at((len(observations.x) + len(observations.pending)) // count)

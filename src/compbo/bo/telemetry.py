@@ -24,7 +24,7 @@ class Telemetry:
     points: int = 0  # suggested
     acquisition_value: float = math.nan  # of the chosen batch
     acquisition_gain: float = math.nan  # over the best start batch
-    acquisition_error: float = math.nan  # Monte-Carlo standard error of the value
+    acquisition_error: float = math.nan  # Monte-Carlo standard error of the value, from independent scrambles
     spread: float = math.nan  # standard deviation of the restarts' end values
     start_values: tuple[float, ...] = ()
     end_values: tuple[float, ...] = ()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compbo.console import App, Plugin, interrupts_end_at_once, out, say
+from compbo.cli.completion import acquisitions, maximizers
+from compbo.console import App, Plugin, interrupts_end_at_once, out, say, wide
 from compbo.inputs import check_target
 from compbo.versions import VERSION
 from compbo.words import counted
@@ -113,6 +114,9 @@ def optimize(
     max_failures: Annotated[
         int | None, typer.Option(min=0, help="Stop when more evaluations have failed.", rich_help_panel=HOW)
     ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="First evaluate again what has failed.", rich_help_panel=HOW)
+    ] = False,
     storage: Annotated[
         str | None,
         typer.Option(help="sqlite:///run.db or a file name. The same command resumes.", rich_help_panel=KEEP),
@@ -125,6 +129,7 @@ def optimize(
         typer.Option(
             help="ei, pi, sr, ucb, logei; several, as in ucb,sr, take turns; portfolio is ucb,sr.",
             rich_help_panel=METHOD,
+            autocompletion=acquisitions,
         ),
     ] = "portfolio",
     outputs: Annotated[
@@ -132,7 +137,8 @@ def optimize(
         typer.Option(help="Transform of the values: auto, none, yeo-johnson or log.", rich_help_panel=METHOD),
     ] = "auto",
     maximizer: Annotated[
-        str, typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD)
+        str,
+        typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD, autocompletion=maximizers),
     ] = "CAdam-ME",
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of the values, if known.", rich_help_panel=METHOD)
@@ -160,6 +166,7 @@ def optimize(
         asynchronous=asynchronous,
         timeout=timeout,
         max_failures=max_failures,
+        retry_failed=retry_failed,
         storage=storage,
         study_name=study_name,
         report=report,
@@ -179,13 +186,13 @@ def report(
 ) -> None:
     """Write a run, finished or not, as one HTML page."""
     from compbo.report import write_report
-    from compbo.storage import load_run
+    from compbo.storage import load_study
 
     target = output if output is not None else default_output(run, ".html")
     check_target(target)
-    optimizer, facts = load_run(run, study_name)
+    optimizer, facts = load_study(run, study_name)
     title = study_name or Path(run).name
-    write_report(optimizer, target, title=title, facts=None if facts is None else facts())
+    write_report(optimizer, target, title=title, facts=facts)
     say(f"Report: {target}")
 
 
@@ -217,7 +224,6 @@ def catalogue(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """List what can maximise an acquisition function, with the default hyperparameters."""
-    from rich.console import Console
     from rich.table import Table
 
     from compbo.maximizers import catalogue_markdown, catalogue_rows
@@ -231,14 +237,18 @@ def catalogue(
         table.add_column(column, no_wrap=column != "defaults", overflow="fold")
     for row in catalogue_rows():
         table.add_row(*(row[column] for column in columns))
-    console = out if out.is_terminal else Console(highlight=False, width=200)  # through a pipe, a line each
-    console.print(table)
+    wide().print(table)
 
 
 def default_output(run: str, suffix: str) -> Path:
-    """The name of the run's file with another suffix, in the current folder."""
-    name = run.rpartition("/")[2] if "://" in run else Path(run).name
-    return Path(Path(name or "run").stem + suffix)
+    """The name of the run's file with another suffix, beside it; of a run in a database server, here."""
+    kind, _, rest = run.rpartition("://")
+    if kind.startswith("sqlite"):
+        run = rest.partition("?")[0].removeprefix("/")  # sqlite:///run.db is here, sqlite:////data/run.db is not
+    elif kind:
+        run = rest.rpartition("/")[2]
+    path = Path(run or "run")
+    return path.with_name(path.stem + suffix)
 
 
 def attach_study() -> None:

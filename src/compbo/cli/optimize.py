@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compbo.bo.settings import Settings
 from compbo.cli.objective import load_objective
 from compbo.cli.program import Program
-from compbo.console import INTERRUPTED, RUN_FAILED, CommandError, interrupts_end_at_once, out, say
+from compbo.cli.resume import how_to_resume
+from compbo.console import INTERRUPTED, RUN_FAILED, CommandError, interrupts_end_at_once, out, quote, say
 from compbo.errors import OptionError
 from compbo.inputs import check_target
 from compbo.records import FAIL, RUNNING, last_failure
-from compbo.run.api import complete_run
+from compbo.run.complete import complete_run
 from compbo.run.plan import RunPlan
-from compbo.run.result import RunError, RunInterrupted, TooManyFailuresError
+from compbo.run.result import AlwaysFailsError, RunError, RunInterrupted
 from compbo.space import Space
-from compbo.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
+    from compbo.bo.history import Direction
     from compbo.evaluation import Objective
     from compbo.run.result import Result
 
-RESCUE = "compbo-run"  # name of the file in which an interrupted run without a storage is saved
 PARAMETERS_SHOWN = 24  # of the best point
 
 
@@ -48,6 +45,7 @@ class Request:
     asynchronous: bool
     timeout: float | None
     max_failures: int | None
+    retry_failed: bool
     storage: str | None
     study_name: str
     report: Path | None
@@ -73,18 +71,20 @@ def carry_out(request: Request) -> None:
         storage=storage,
         study_name=request.study_name,
         max_failures=request.max_failures,
+        retry_failed=request.retry_failed,
     )
     Settings(seed=request.seed, **request.settings)  # a wrong one is refused before the user's module is loaded
-    direction = "maximize" if request.maximize else "minimize"
+    direction: Direction = "maximize" if request.maximize else "minimize"
     with _objective(request, space, plan) as (objective, plan):
         try:
             result = complete_run(direction, objective, space, plan, request.seed, request.settings)
         except RunInterrupted as interrupt:
-            kept = _keep(request, storage, interrupt.result)
+            kept = how_to_resume(request, storage, interrupt.result)
             raise CommandError(f"Interrupted. {kept}", INTERRUPTED) from interrupt
         except RunError as error:
-            how = "with a higher --max-failures" if isinstance(error, TooManyFailuresError) else "with"
-            raise CommandError(_keep(request, storage, error.result, how), because=error) from error
+            if isinstance(error, AlwaysFailsError) and error.traceback:
+                quote(error.traceback)
+            raise CommandError(how_to_resume(request, storage, error.result, error), because=error) from error
     show_result(result)
     if request.report is not None:
         result.report(request.report, title=request.objective or request.command or "compbo run")
@@ -99,13 +99,19 @@ def _required(request: Request) -> tuple[Space, int]:
         raise ValueError('Give either a function (file.py:function) or --command "program {parameter}".')
     if request.space is None:
         raise OptionError("space", "{option} is missing: a TOML file with one table per parameter.")
-    if request.space.is_dir():
-        raise OptionError("space", "{option:{path}} is a folder; name a TOML file.", path=request.space)
-    if not request.space.is_file():
-        raise OptionError("space", "{option:{path}}: there is no such file.", path=request.space)
+    space = space_of(request.space)
     if request.evaluations is None:
         raise OptionError("evaluations", "{option} is missing: how many times may the objective be evaluated?")
-    return Space.from_toml_file(request.space), request.evaluations
+    return space, request.evaluations
+
+
+def space_of(path: Path) -> Space:
+    """The space of a TOML file; OptionError if it is none."""
+    if path.is_dir():
+        raise OptionError("space", "{option:{path}} is a folder; name a TOML file.", path=path)
+    if not path.is_file():
+        raise OptionError("space", "{option:{path}}: there is no such file.", path=path)
+    return Space.from_toml_file(path)
 
 
 @contextmanager
@@ -150,23 +156,3 @@ def show_result(result: Result) -> None:
     if result.telemetry:
         table.add_row("last ask", escape(f"{result.telemetry[-1].verdict} ({result.telemetry[-1].reason})"))
     out.print(table)
-
-
-def _keep(request: Request, storage: Any, result: Result, how: str = "with") -> str:
-    """Say where the run is and how to resume it; without a storage, save it first."""
-    words = [Path(sys.argv[0]).name, *sys.argv[1:]]
-    done = sum(record.state != RUNNING for record in result.records)
-    if done == 0:
-        return "Nothing was evaluated yet."
-    place = request.storage
-    if place is None:
-        from compbo.storage import copy_run
-
-        names = (Path(f"{RESCUE}{'' if number == 1 else f'-{number}'}.db") for number in count(1))
-        path = next(name for name in names if not name.exists())
-        copy_run(storage, request.study_name, path)
-        place = str(path)
-        words += ["--storage", place]
-    are = "is" if done == 1 else "are"
-    saved = f"{done} of {counted(request.evaluations or done, 'evaluation')} {are} saved in {place}."
-    return f"{saved} Resume {how}:\n{shlex.join(words)}"

@@ -13,7 +13,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from compbo.errors import OptionError
-from compbo.evaluation import Outcome, as_outcome
+from compbo.evaluation import Outcome, as_outcome, last_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,8 +83,8 @@ class Program:
             with self._lock:
                 self._running.discard(process)
         if process.returncode != 0:
-            return Outcome(None, _exit_message(process.returncode, errors))
-        return _last_number(output)
+            return Outcome(None, _exit_message(process.returncode, errors), last_part(errors))
+        return _last_number(output, errors)
 
     def stop(self) -> None:
         """End every program that still runs."""
@@ -162,8 +162,8 @@ def _exit_message(code: int, errors: str) -> str:
     return f"{ended}: {lines[-1][:LONGEST_MESSAGE]}" if lines else ended
 
 
-def _last_number(output: str) -> Outcome:
+def _last_number(output: str, errors: str) -> Outcome:
     for line in reversed(output.splitlines()):
         with contextlib.suppress(ValueError):
             return as_outcome(float(line))
-    return Outcome(None, "printed no line that is a number")
+    return Outcome(None, "printed no line that is a number", last_part(errors or output))

@@ -45,7 +45,7 @@ class CompBO:
 
     def suggest(self, n_suggestions: int = 1) -> list[dict[str, Any]]:
         """A joint batch of exactly that many points, all inside their ranges."""
-        return self.optimizer.ask(n_suggestions)
+        return [*self.optimizer.ask(n_suggestions)]
 
     def observe(self, X: Sequence[Mapping[str, Any]], y: Iterable[float]) -> None:
         """The values of some points, in any order, suggested or not; an infinite one is a failed evaluation."""

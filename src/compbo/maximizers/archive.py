@@ -32,11 +32,13 @@ class Archive:
 
     def _evaluate(self, x: Tensor) -> Tensor:
         restarts = self._restarts
-        value, jitter = values_on_fixed_draw(self._oracle, x)
+        value, failure, jitter = values_on_fixed_draw(self._oracle, x)
         restarts.info.jitter = max(restarts.info.jitter, jitter)
         pool, pool_value = torch.cat([restarts.best, x]), torch.cat([restarts.best_value, value])
         restarts.best, restarts.best_value = best_of(pool, pool_value, len(restarts.x))
         restarts.failed = restarts.best_value.isnan()
+        if failure is not None:  # a rank that stays without a value
+            restarts.info.failures = dict.fromkeys(range(len(restarts.x)), failure)
         return value
 
     def advance(self, population: Tensor, value: Tensor) -> None:

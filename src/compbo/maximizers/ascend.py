@@ -100,7 +100,7 @@ def _follow(oracle: Oracle, tracker: Tracker, memory: Memory, restarts: RestartB
     broken = restarts.broken(inner)
     v, v_query = inner.v[:rows], inner.v[rows:]
     if broken is not None:  # a query that has no value is replaced by the point itself
-        v_query = torch.where(broken[rows:, None, None], v[: len(v_query)], v_query)
-    restarts.arrive(x, oracle.outer(v), None if broken is None else broken[:rows])
+        v_query = torch.where(broken.rows[rows:, None, None], v[: len(v_query)], v_query)
+    restarts.arrive(x, oracle.outer(v), broken)
     blend = tracker.blend(t, memory.pool_size / draw.size)
     return State(inner.pullback, memory.update(blend, draw, v, v_query), memory.mean_utility())

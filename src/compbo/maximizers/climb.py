@@ -104,7 +104,7 @@ def _start_values(task: Maximisation, x: Tensor) -> Tensor:
             try:
                 with memory_watched():
                     task.oracle.start(task.generator)
-                    return torch.cat([values_on_fixed_draw(task.oracle, part)[0] for part in torch.split(x, rows)])
+                    return torch.cat([values_on_fixed_draw(task.oracle, part).value for part in torch.split(x, rows)])
             except OutOfMemory as error:
                 logger.warning("%d start points at a time do not fit: %s", rows, error)
         rows //= 2

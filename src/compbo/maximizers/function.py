@@ -46,7 +46,6 @@ class FunctionClimb:
         restarts.info.start_value = restarts.info.value
         for x in ends:
             self._arrive(task, restarts, task.box.project(torch.where(torch.isfinite(x), x, start)))
-        restarts.fail(restarts.best_value.isnan())
         if not isinstance(found, Trace):
             restarts.info.steps = task.budget.steps
             return Status.DONE
@@ -68,12 +67,15 @@ class FunctionClimb:
 
     @staticmethod
     def _arrive(task: Maximisation, restarts: RestartBatch, x: Tensor) -> None:
-        value, jitter = values_on_fixed_draw(task.oracle, x)
+        value, failure, jitter = values_on_fixed_draw(task.oracle, x)
         better = is_better(value, restarts.best_value) & torch.isfinite(value)
         restarts.best = torch.where(better[:, None, None], x, restarts.best)
         restarts.best_value = torch.where(better, value, restarts.best_value)
         restarts.x, restarts.info.value = x, value
         restarts.info.jitter = max(restarts.info.jitter, jitter)
+        restarts.failed = restarts.best_value.isnan()  # until a later point has a value
+        if failure is not None:
+            restarts.info.failures = dict.fromkeys(range(len(x)), failure)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import torch
 from compbo.maximizers.climb import Traits
 from compbo.maximizers.restarts import is_better
 from compbo.threads import single_threaded_blas
-from compbo.types import Status
+from compbo.types import Failure, Status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +75,7 @@ class _Watched:
     def __init__(self, oracle: Oracle, restarts: RestartBatch) -> None:
         self._oracle, self._restarts = oracle, restarts
         self._started = False
-        self._asked = restarts.x.clone()  # the point at which every restart was evaluated last
+        self._asked = restarts.x.flatten(1).numpy().copy()  # the point at which every restart was evaluated last
         self._due: list[int] = []  # the restarts of the last evaluation that may have finished an iteration
         self._iterations = [0] * len(restarts.x)
         self._path: list[list[tuple[Tensor, Tensor]]] = [[] for _ in restarts.x]  # best value and point, if recorded
@@ -93,16 +93,25 @@ class _Watched:
         value, gradient = oracle.outer(inner.v), inner.pullback(oracle.outer_gradient(inner.v))
         norm = torch.linalg.vector_norm(gradient, dim=(1, 2))
         broken = inner.failed | ~torch.isfinite(value) | ~torch.isfinite(norm)
+        if bool(broken.any()):
+            self._fail(rows, inner.failed, Failure.NO_FACTOR)
+            self._fail(rows, ~torch.isfinite(value), Failure.VALUE)
+            self._fail(rows, ~torch.isfinite(norm), Failure.GRADIENT)
+        self._due, self._asked[batch_indices] = list(batch_indices), x
         self._keep(rows, points, value, norm, broken)
         arrived = -1e10 * (1 + restarts.best_value[rows].nan_to_num().abs())
         cost = torch.where(broken, arrived, -value)
         slope = torch.where(broken[:, None], 0.0, -gradient.reshape(len(rows), -1))
         return cost.numpy(), slope.numpy()
 
+    def _fail(self, rows: Tensor, where: Tensor, why: Failure) -> None:
+        """Mark those of the restarts `rows` for which `where` holds."""
+        which = torch.zeros_like(self._restarts.failed)
+        which[rows] = where
+        self._restarts.fail(which, why)
+
     def _keep(self, rows: Tensor, points: Tensor, value: Tensor, norm: Tensor, broken: Tensor) -> None:
         restarts, info = self._restarts, self._restarts.info
-        self._due, self._asked[rows] = rows.tolist(), points
-        restarts.failed[rows] |= broken
         info.gradient_norm[rows] = torch.where(broken, info.gradient_norm[rows], norm)
         better = ~broken & is_better(value, restarts.best_value[rows])
         restarts.best[rows[better]], restarts.best_value[rows[better]] = points[better], value[better]
@@ -112,10 +121,9 @@ class _Watched:
     def iterated(self, x: NDArray[np.float64]) -> None:
         """Count an iteration. SciPy does not say whose it is: restarts come in order, at the point last evaluated."""
         best, best_value = self._restarts.best, self._restarts.best_value
-        point = torch.as_tensor(x).reshape(best.shape[1:])
         while self._due:
             i = self._due.pop(0)
-            if torch.equal(self._asked[i], point):
+            if (self._asked[i] == x).all():
                 self._iterations[i] += 1
                 if self._restarts.record:
                     self._path[i].append((best_value[i].clone(), best[i].clone()))

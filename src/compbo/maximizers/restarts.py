@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from compbo.types import Status, Trace
+from compbo.types import Failure, Status, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +31,16 @@ class Info:
     gradient_norm: Tensor  # (B,) of the last gradient
     steps: int = 0
     jitter: float = 0.0
+    failures: dict[int, Failure] = field(default_factory=dict)  # by restart: what stopped it first
     values: list[Tensor] = field(default_factory=list)  # after every step, if recorded
     points: list[Tensor] = field(default_factory=list)
+
+
+class Broken(NamedTuple):
+    """Rows (B,) without usable columns: marked by the oracle for want of a Cholesky factor, or not finite."""
+
+    rows: Tensor
+    no_factor: Tensor
 
 
 class RestartBatch:
@@ -54,8 +62,10 @@ class RestartBatch:
         """Whether none can go on."""
         return self.some_failed and bool(self.failed.all())
 
-    def fail(self, which: Tensor) -> None:
-        """Mark restarts (B,) that cannot go on."""
+    def fail(self, which: Tensor, why: Failure) -> None:
+        """Mark restarts (B,) that cannot go on, and why; what stopped a restart first is kept."""
+        for i in which.nonzero().flatten().tolist():
+            self.info.failures.setdefault(i, why)
         self.failed = self.failed | which
         self.some_failed = bool(self.failed.any())
 
@@ -63,19 +73,23 @@ class RestartBatch:
         """x (B, q, d), with the best points in place of those of failed restarts."""
         return torch.where(self.failed[:, None, None], self.best, x) if self.some_failed else x
 
-    def broken(self, inner: Inner) -> Tensor | None:
-        """Which rows have no usable columns: marked by the oracle, or not finite. None: all are sound."""
+    def broken(self, inner: Inner) -> Broken | None:
+        """Which rows have no usable columns. None: all are sound."""
         self.info.jitter = max(self.info.jitter, inner.jitter)
         if _all_finite(inner.v) and not bool(inner.failed.any()):
             return None
-        return inner.failed | ~torch.isfinite(inner.v.sum((-2, -1)))
+        return Broken(inner.failed | ~torch.isfinite(inner.v.sum((-2, -1))), inner.failed)
 
-    def arrive(self, x: Tensor, value: Tensor, broken: Tensor | None) -> None:
-        """Take x with its values as the current points; restarts that are broken there are frozen at their best."""
+    def arrive(self, x: Tensor, value: Tensor, broken: Broken | None) -> None:
+        """Take x with its values as the current points; restarts that are broken there are frozen at their best.
+
+        broken: which rows are, those of x first.
+        """
         if broken is not None:
-            self.fail(broken)
+            self.fail(broken.no_factor[: len(x)], Failure.NO_FACTOR)
+            self.fail(broken.rows[: len(x)], Failure.VALUE)
         if not _all_finite(value):
-            self.fail(~torch.isfinite(value))
+            self.fail(~torch.isfinite(value), Failure.VALUE)
         better = is_better(value, self.best_value)
         if self.some_failed:
             better &= ~self.failed
@@ -89,9 +103,10 @@ class RestartBatch:
         """Where the restarts go next: x, but those whose gradient or move is not finite stay at their best."""
         norm = torch.linalg.vector_norm(gradient, dim=(1, 2))
         if not (_all_finite(norm) and _all_finite(x)):
-            sound = torch.isfinite(norm) & torch.isfinite(x.sum((1, 2)))
-            norm = torch.where(sound, norm, self.info.gradient_norm)
-            self.fail(~sound)
+            steep, far = ~torch.isfinite(norm), ~torch.isfinite(x.sum((1, 2)))
+            norm = torch.where(steep | far, self.info.gradient_norm, norm)
+            self.fail(steep, Failure.GRADIENT)
+            self.fail(far, Failure.STEP)
         self.info.gradient_norm = norm
         return self.held(x)
 
@@ -120,6 +135,7 @@ class RestartBatch:
             steps=info.steps,
             seconds=self.clock.seconds(),
             jitter=info.jitter,
+            failures=tuple(info.failures.get(i) if failed else None for i, failed in enumerate(self.failed.tolist())),
             values=_stacked(info.values, self.best_value) if self.record else None,
             points=_stacked(info.points, self.best) if self.record else None,
         )
@@ -130,11 +146,21 @@ def is_better(value: Tensor, best_value: Tensor) -> Tensor:
     return ~(value <= best_value)
 
 
-def values_on_fixed_draw(oracle: Oracle, x: Tensor) -> tuple[Tensor, float]:
-    """f(g(x)) (B,) on the run's fixed draw, NaN where it cannot be computed, and the jitter it needed."""
+class FixedValues(NamedTuple):
+    """f(g(x)) (B,), NaN where it cannot be computed, why that is so where it is, and the jitter that was needed."""
+
+    value: Tensor
+    failure: Failure | None
+    jitter: float
+
+
+def values_on_fixed_draw(oracle: Oracle, x: Tensor) -> FixedValues:
+    """f(g(x)) on the run's fixed draw."""
     inner = oracle.inner(x, oracle.fixed_draw(), gradient_rows=0)
     value = oracle.outer(inner.v)
-    return value.masked_fill(inner.failed | ~torch.isfinite(value), torch.nan), inner.jitter
+    broken = inner.failed | ~torch.isfinite(value)
+    why = Failure.NO_FACTOR if bool(inner.failed.any()) else Failure.VALUE
+    return FixedValues(value.masked_fill(broken, torch.nan), why if bool(broken.any()) else None, inner.jitter)
 
 
 def _all_finite(values: Tensor) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from compbo.space import Bool, Categorical, Float, Int, Ordinal
 from compbo.space.scales import SCALES, warp
+from compbo.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +85,7 @@ def values_along(parameter: Parameter, most: int) -> list[Scalar]:
         inside = np.clip(inside, parameter.low, parameter.high)
         inside[0], inside[-1] = parameter.low, parameter.high
         if isinstance(parameter, Float):
-            return inside.tolist()  # type: ignore[no-any-return]
+            return list(dict.fromkeys(parameter.nearest(inside).tolist()))
         return list(dict.fromkeys(int(value) for value in np.rint(inside)))
     listed = levels or ()
     return [listed[int(k)] for k in np.linspace(0, len(listed) - 1, most)]
@@ -99,10 +100,15 @@ def definition(parameter: Parameter) -> str:
     """A parameter in words, for the table of the space."""
     if isinstance(parameter, Float | Int):
         scale = "" if parameter.scale == "linear" else f", {parameter.scale} scale"
-        return f"{parameter.low!r} to {parameter.high!r}{scale}"
+        return f"{parameter.low!r} to {parameter.high!r}{scale}{_rounding(parameter)}"
     if isinstance(parameter, Bool):
         return "True or False"
     return ", ".join(repr(value) for value in parameter.levels or ())
+
+
+def _rounding(parameter: Float | Int) -> str:
+    step, digits = getattr(parameter, "step", None), getattr(parameter, "digits", None)
+    return f", in steps of {step!r}" if step is not None else f", {counted(digits, 'digit')}" if digits else ""
 
 
 def _round(parameter: Parameter, value: Scalar) -> Scalar:

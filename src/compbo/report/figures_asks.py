@@ -30,27 +30,34 @@ READINGS: dict[Verdict, Reading] = {
     Verdict.CONVERGED: Reading(
         "green",
         "circle",
-        "No small step away from the chosen batch improves it: the acquisition function was maximised.",
+        "A second opinion found nothing better than the chosen batch: no step, no exchange of a point and no short "
+        "climb from other batches gained. It is no proof: a better batch may be where nobody looked.",
         "Nothing to do.",
     ),
     Verdict.CLIMBING: Reading(
         "orange",
         "triangle-up",
-        "The ascent was stopped before it reached the top; one more step would still have gained.",
-        "Once in a while is harmless. If it is frequent, allow more steps or seconds with budget=Budget(steps=...), "
-        "or choose another maximizer.",
+        "The ascent gained, and a second opinion found something better still, near the chosen batch or elsewhere.",
+        "Usual where a batch has many coordinates. If the share in the reason is large, allow more steps or seconds "
+        "with budget=Budget(steps=...), or choose another maximizer.",
+    ),
+    Verdict.DID_NOT_MOVE: Reading(
+        "blue",
+        "triangle-down",
+        "The ascent gained nothing over its best start batch, although something better was to be found.",
+        "Choose another maximizer, or another learning rate with hyperparameters={...}; the reason says what gained.",
     ),
     Verdict.FLAT: Reading(
         "purple",
         "square",
-        "The acquisition function had no slope: to the model, no batch was better than another.",
+        "The acquisition function had no slope at the chosen batch: no small step changes its value.",
         "Check that the objective's values differ. With EI or PI, use LogEI or UCB, which keep a slope where "
         "improvement is unlikely.",
     ),
     Verdict.DEGRADED: Reading(
         "vermillion",
         "x",
-        "The maximisation could not be carried out, and the best of the raw start batches was proposed instead.",
+        "The maximisation could not be carried out, and the best batch until then was proposed, often a start batch.",
         "Read the reason in the table of asks: raise the memory budget, declare the noise of the objective, or look "
         "for huge or repeated values.",
     ),

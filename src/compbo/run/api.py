@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import inspect
 import logging
-from typing import TYPE_CHECKING, Any, Unpack
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, Never
 
-from compbo.bo.optimizer import Optimizer
+from compbo.bo.settings import BUDGET, STARTS, refuse_unknown
 from compbo.errors import OptionError
 from compbo.records import last_failure
-from compbo.run.interrupts import remembered_interrupts
-from compbo.run.loop import Run
-from compbo.run.options import SuggestionOptions
+from compbo.run.complete import complete_run
 from compbo.run.plan import RunPlan
-from compbo.run.progress import RunProgress
-from compbo.space import Space
-from compbo.storage import StoredRun
-from compbo.words import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
 
+    from compbo.acquisition.integrands import Acquisition
+    from compbo.acquisition.portfolio import Portfolio
+    from compbo.bo.optimizer import Optimizer
+    from compbo.bo.starts import StartPolicy
     from compbo.evaluation import Objective
+    from compbo.maximizers import Maximizer
     from compbo.run.plan import Storage
     from compbo.run.result import Result
+    from compbo.space import Space
+    from compbo.types import Budget
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +45,22 @@ def minimize(
     storage: Storage | None = None,
     study_name: str = "compbo",
     max_failures: int | None = None,
+    retry_failed: bool = False,
     progress: bool | None = None,
     callback: Callable[[Optimizer], None] | None = None,
-    **settings: Unpack[SuggestionOptions],
+    acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
+    hyperparameters: Mapping[str, Any] = MappingProxyType({}),
+    kernel: str = "matern52",
+    priors: str = "paper",
+    outputs: str = "auto",
+    noise: float | None = None,
+    initial_design: Literal["sobol", "uniform"] = "sobol",
+    initial_points: int | None = None,
+    starts: StartPolicy = STARTS,
+    budget: Budget = BUDGET,
+    minibatch: int = 128,
+    **unknown: Never,
 ) -> Result:
     """Minimise an expensive function.
 
@@ -66,11 +81,25 @@ def minimize(
         storage: an Optuna storage URL ("sqlite:///run.db"), file name or object. Every evaluation is committed before
             the next step; the same call again resumes, and suggests what an uninterrupted run would have.
         study_name: the name of the run in the storage.
-        max_failures: stop with `TooManyFailuresError` when more evaluations than this have failed.
+        max_failures: stop with `TooManyFailuresError` when more evaluations than this have failed. None: stop with
+            `AlwaysFailsError` if the whole initial design, or the first 5, fail with the same error.
+        retry_failed: of a stored run that is resumed, first evaluate again what has failed.
         progress: show a progress bar; None: only if stderr is a terminal.
         callback: called with the optimizer after every evaluation.
-        settings: every other option of `Optimizer`: acquisition, maximizer, hyperparameters, noise, priors, kernel,
-            initial_design, initial_points, starts, budget, minibatch.
+        acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
+            from ask to ask, or "portfolio": UCB and SR in turn.
+        maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
+        hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
+        kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
+        priors: of its hyperparameters, "paper" or "dimension-scaled".
+        outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
+        noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
+        initial_design: "sobol" or "uniform".
+        initial_points: before the first suggestion of a model; None: two per dimension, from 2 to 16, at least a batch.
+        starts: raw batches and restarts of a maximisation.
+        budget: steps, seconds and memory of a maximisation.
+        minibatch: samples K of one step.
+        unknown: an option that does not exist is refused with the names of those that do.
 
     Returns:
         A `Result`: the best point and value, all evaluations as a table, the telemetry of every ask, a report.
@@ -85,6 +114,7 @@ def minimize(
     >>> len(result.records), abs(result.best_params["x"] - 1) < 0.5
     (12, True)
     """
+    _check_names("minimize", unknown)
     plan = RunPlan(
         evaluations=evaluations,
         batch_size=batch_size,
@@ -95,9 +125,24 @@ def minimize(
         storage=storage,
         study_name=study_name,
         max_failures=max_failures,
+        retry_failed=retry_failed,
         progress=progress,
         callback=callback,
     )
+    settings: dict[str, Any] = {
+        "acquisition": acquisition,
+        "maximizer": maximizer,
+        "hyperparameters": hyperparameters,
+        "kernel": kernel,
+        "priors": priors,
+        "outputs": outputs,
+        "noise": noise,
+        "initial_design": initial_design,
+        "initial_points": initial_points,
+        "starts": starts,
+        "budget": budget,
+        "minibatch": minibatch,
+    }
     return _with_warning(complete_run("minimize", objective, space, plan, seed, settings))
 
 
@@ -115,9 +160,22 @@ def maximize(
     storage: Storage | None = None,
     study_name: str = "compbo",
     max_failures: int | None = None,
+    retry_failed: bool = False,
     progress: bool | None = None,
     callback: Callable[[Optimizer], None] | None = None,
-    **settings: Unpack[SuggestionOptions],
+    acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
+    hyperparameters: Mapping[str, Any] = MappingProxyType({}),
+    kernel: str = "matern52",
+    priors: str = "paper",
+    outputs: str = "auto",
+    noise: float | None = None,
+    initial_design: Literal["sobol", "uniform"] = "sobol",
+    initial_points: int | None = None,
+    starts: StartPolicy = STARTS,
+    budget: Budget = BUDGET,
+    minibatch: int = 128,
+    **unknown: Never,
 ) -> Result:
     """Maximise an expensive function; arguments, result and errors are those of `minimize`.
 
@@ -126,6 +184,7 @@ def maximize(
     >>> result.best_params, result.best_value
     ({'n': 1}, -1.0)
     """
+    _check_names("maximize", unknown)
     plan = RunPlan(
         evaluations=evaluations,
         batch_size=batch_size,
@@ -136,39 +195,25 @@ def maximize(
         storage=storage,
         study_name=study_name,
         max_failures=max_failures,
+        retry_failed=retry_failed,
         progress=progress,
         callback=callback,
     )
+    settings: dict[str, Any] = {
+        "acquisition": acquisition,
+        "maximizer": maximizer,
+        "hyperparameters": hyperparameters,
+        "kernel": kernel,
+        "priors": priors,
+        "outputs": outputs,
+        "noise": noise,
+        "initial_design": initial_design,
+        "initial_points": initial_points,
+        "starts": starts,
+        "budget": budget,
+        "minibatch": minibatch,
+    }
     return _with_warning(complete_run("maximize", objective, space, plan, seed, settings))
-
-
-def complete_run(
-    direction: str,
-    objective: Objective,
-    space: Space | Mapping[str, Any],
-    plan: RunPlan,
-    seed: int,
-    settings: Mapping[str, Any],
-) -> Result:
-    """Carry out a plan: `minimize` and `maximize` without their warning, for the command line, which says it itself."""
-    if not callable(objective):
-        raise ValueError(f"The objective must be a function of one dictionary, got {type(objective).__name__}.")
-    _check_names(direction, settings)
-    if plan.executor is not None and plan.batch_size is None:
-        log.warning("executor without batch_size evaluates one point at a time; say how many, e.g. batch_size=8")
-    space = space if isinstance(space, Space) else Space(space)
-    optimizer = Optimizer(space, direction=direction, batch_size=plan.points_per_ask, seed=seed, **settings)
-    evaluator = plan.evaluator(objective)
-    with remembered_interrupts() as interrupted:
-        try:
-            store = StoredRun.open(plan.storage, plan.study_name, space, optimizer.settings)
-        except BaseException as error:
-            evaluator.close()
-            if interrupted.is_set():
-                raise KeyboardInterrupt from error
-            raise
-        progress = RunProgress(plan.evaluations, show=plan.progress)
-        return Run(optimizer, plan, evaluator, store, progress, plan.callback, interrupted).complete()
 
 
 def _with_warning(result: Result) -> Result:
@@ -180,19 +225,9 @@ def _with_warning(result: Result) -> Result:
     return result
 
 
-def _check_names(caller: str, settings: Iterable[str]) -> None:
-    """OptionError for a keyword that neither the run nor the method knows."""
-    for name in settings:
-        if name == "direction":
-            raise OptionError(name, "{option} is not an option here: call compbo.minimize or compbo.maximize.")
-        if name not in SuggestionOptions.__annotations__:
-            own = [p.name for p in inspect.signature(minimize).parameters.values() if p.kind is p.KEYWORD_ONLY]
-            known = sorted([*own, *SuggestionOptions.__annotations__])
-            raise OptionError(
-                name,
-                "{caller}: {name!r} is not an option; {hint} {known}.",
-                caller=caller,
-                name=name,
-                hint=f"{near} There are" if (near := did_you_mean(name, known)) else "there are",
-                known=", ".join(known),
-            )
+def _check_names(caller: str, unknown: Iterable[str]) -> None:
+    """OptionError for a keyword that does not exist."""
+    if "direction" in unknown:
+        raise OptionError("direction", "{option} is not an option here: call compbo.minimize or compbo.maximize.")
+    parameters = inspect.signature(minimize).parameters.values()
+    refuse_unknown(caller, unknown, (p.name for p in parameters if p.kind is p.KEYWORD_ONLY))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from compbo.bo.optimizer import Optimizer
-from compbo.records import COMPLETE, FAIL, RUNNING, Record, last_failure
+from compbo.records import COMPLETE, FAIL, RUNNING, Record
 from compbo.run.executors import BrokenWorkersError
-from compbo.run.result import Result, RunError, RunInterrupted, TooManyFailuresError
-from compbo.words import counted
+from compbo.run.failures import check_failures
+from compbo.run.result import Result, RunError, RunInterrupted
 
 if TYPE_CHECKING:
     import threading
@@ -86,13 +88,19 @@ class Run:
         return RunInterrupted(self.result)
 
     def _resume(self) -> None:
+        if self.plan.retry_failed:
+            self.store.retry()
+        self._read()
+        self.waiting.extend(record.number for record in self.records.values() if record.state == RUNNING)
+        self.progress.start(list(self.records.values()), self._best_value())
+        self._check_failures()
+
+    def _read(self) -> None:
+        """Take everything from the storage."""
         stored = self.store.contents()
         space, settings = self.optimizer.space, self.optimizer.settings
         self.optimizer = Optimizer.resume(space, settings, stored.history, stored.telemetry)
         self.records = {record.number: record for record in stored.records}
-        self.waiting.extend(record.number for record in stored.records if record.state == RUNNING)
-        self.progress.start(stored.records, self._best_value())
-        self._check_failures()
 
     def _step(self) -> bool:
         """Ask if it is time, submit what fits, record what has finished; whether there is more to do."""
@@ -118,9 +126,13 @@ class Run:
         started = time.perf_counter()
         points = self.optimizer.ask(count)
         seconds = time.perf_counter() - started
-        for number, point in zip(self.store.add(points, self.optimizer.telemetry[-1]), points, strict=True):
-            self.records[number] = Record(number, RUNNING, None, point)
-            self.waiting.append(number)
+        numbers = self.store.add(points, self.optimizer.telemetry[-1])
+        if numbers == [point.number for point in points]:
+            for number, point in zip(numbers, points, strict=True):
+                self.records[number] = Record(number, RUNNING, None, dict(point), asked=_now())
+        else:  # another program has added trials to the study
+            self._read()
+        self.waiting.extend(numbers)
         self.progress.asked(self.optimizer.telemetry[-1], seconds)
 
     def _collect(self, *, block: bool) -> None:
@@ -133,10 +145,17 @@ class Run:
         """Store first: what is not stored has not happened."""
         self.store.finish(number, outcome)
         self.running.discard(number)
-        state = FAIL if outcome.value is None else COMPLETE
-        record = self.records[number]._replace(state=state, value=outcome.value, message=outcome.message)
+        record = replace(
+            self.records[number],
+            state=FAIL if outcome.value is None else COMPLETE,
+            value=outcome.value,
+            message=outcome.message,
+            traceback=outcome.traceback,
+            ended=_now(),
+            seconds=outcome.seconds,
+        )
         self.records[number] = record
-        self.optimizer.tell([record.params], [record.value], [record.message])
+        self.optimizer.tell([number], [record.value], [record.message])
         self.progress.evaluated(record, self._best_value())
         if self.callback is not None:
             self.callback(self.optimizer)
@@ -146,13 +165,8 @@ class Run:
         return None if best is None else best.value
 
     def _check_failures(self) -> None:
-        limit = self.plan.max_failures
-        failed = sum(record.state == FAIL for record in self.records.values())
-        if limit is not None and failed > limit:
-            raise TooManyFailuresError(
-                "{failed} failed, more than {max_failures:{limit}}; the last one: {message}",
-                self.result,
-                failed=counted(failed, "evaluation"),
-                limit=limit,
-                message=last_failure(self.records.values()),
-            )
+        check_failures(self.result, self.plan)
+
+
+def _now() -> str:
+    return datetime.now().isoformat(timespec="seconds")

@@ -39,6 +39,7 @@ class RunPlan:
     storage: Storage | None = None
     study_name: str = "compbo"
     max_failures: int | None = None
+    retry_failed: bool = False
     progress: bool | None = None
     callback: Callable[[Optimizer], None] | None = None
 

@@ -78,6 +78,22 @@ class TooManyFailuresError(RunError):
     """More evaluations failed than `max_failures` allows."""
 
 
+class AlwaysFailsError(RunError):
+    """Everything that was evaluated so far failed with the same error: it is not the points.
+
+    Attributes:
+        result: what there is.
+        traceback: where the last evaluation failed, in the user's own code.
+    """
+
+    def __init__(self, template: str, /, result: Result, traceback: str, **values: Any) -> None:
+        """template and values: as for `CompboError`."""
+        super().__init__(template, result, **values)
+        self.traceback = traceback
+        if traceback:
+            self.add_note(f"The last one:\n{traceback}")
+
+
 class RunInterrupted(KeyboardInterrupt):
     """Ctrl-C. What was evaluated is stored, and in `result`."""
 

@@ -14,9 +14,10 @@ import numpy as np
 from compbo.space.parameters import Bool, Categorical, Ordinal, Parameter, Scalar
 from compbo.space.ranges import Float, Int
 from compbo.space.scales import Intervals
+from compbo.space.steps import FewDigits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,8 +32,15 @@ _EVEN_CELLS = 2**20
 class Codec(Protocol):
     """The parameters of one rule: their names, and their columns of the unit cube."""
 
-    names: tuple[str, ...]
-    columns: NDArray[np.intp]  # (w,) of the cube, parameter by parameter
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters."""
+        ...
+
+    @property
+    def columns(self) -> NDArray[np.intp]:
+        """(w,) of the cube, parameter by parameter."""
+        ...
 
     @property
     def discrete(self) -> bool:
@@ -50,6 +58,18 @@ class Codec(Protocol):
     def round(self, unit: Array) -> Array:
         """The nearest valid coordinates (..., w)."""
         ...
+
+    def neighbours(self, unit: Array) -> Array:
+        """Valid coordinates (m, w) in which one parameter is one level, or one choice, away from those of unit (w,)."""
+        ...
+
+
+def _one_up_or_down(places: Array, lowest: Array | float, highest: Array) -> Array:
+    """Places (w,) with one of them one higher or lower, (m, w); none beyond the lowest or the highest."""
+    step = np.eye(len(places))
+    moved = places + np.concatenate([step, -step])
+    kept: Array = moved[((moved >= lowest) & (moved <= highest)).all(-1)]
+    return kept
 
 
 def _matrix(points: Sequence[Point], names: Sequence[str]) -> Array:
@@ -77,32 +97,47 @@ class Reals:
         """Unchanged."""
         return unit
 
+    def neighbours(self, unit: Array) -> Array:
+        """None: there are no levels."""
+        return unit[None][:0]
+
 
 @dataclass(frozen=True)
-class WarpedInts:
-    """Integers on a scale that is not linear: the nearest integer to the unwarped value."""
+class Rounded:
+    """Numbers of which only some are possible, not evenly spaced on their scale: the nearest to the unwarped value.
+
+    Integers, and floats with a step, on a scale that is not linear; floats of few digits.
+    """
 
     names: tuple[str, ...]
     columns: NDArray[np.intp]
     intervals: Intervals
+    nearest: Callable[[Array], Array]
+    whole: bool  # integers
     discrete = True
 
     def encode(self, points: Sequence[Point]) -> Array:
-        """Warp and shift to [0, 1]."""
-        return self.intervals.coordinates(_matrix(points, self.names))
+        """The nearest possible number, warped and shifted to [0, 1]."""
+        return self.intervals.coordinates(self.nearest(_matrix(points, self.names)))
 
     def decode(self, unit: Array) -> list[list[Scalar]]:
-        """The nearest integers."""
-        return np.rint(self.intervals.values(unit)).astype(np.int64).T.tolist()  # type: ignore[no-any-return]
+        """The nearest possible numbers."""
+        values = self.nearest(self.intervals.values(unit))
+        return (values.astype(np.int64) if self.whole else values).T.tolist()  # type: ignore[no-any-return]
 
     def round(self, unit: Array) -> Array:
-        """The coordinates of the nearest integers."""
-        return self.intervals.coordinates(np.rint(self.intervals.values(unit)))
+        """The coordinates of the nearest possible numbers."""
+        return self.intervals.coordinates(self.nearest(self.intervals.values(unit)))
+
+    def neighbours(self, unit: Array) -> Array:
+        """The next smaller and the next larger integer."""
+        places = np.rint(self.intervals.values(unit))
+        return self.intervals.coordinates(_one_up_or_down(places, self.intervals.low, self.intervals.high))
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Evenly spaced levels (linear integers, bools, ordinals): level k of n has coordinate k / (n - 1).
+    """Evenly spaced levels (linear integers and steps, bools, ordinals): level k of n has coordinate k / (n - 1).
 
     [0, 1] is cut into n cells of equal size, so that a uniform coordinate falls on every level equally often. With more
     than a million levels a coordinate goes to the nearest one instead: the first and the last level then have cells of
@@ -111,12 +146,16 @@ class Levels:
 
     names: tuple[str, ...]
     columns: NDArray[np.intp]
-    parameters: tuple[Int | Bool | Ordinal, ...]
+    parameters: tuple[Int | Float | Bool | Ordinal, ...]
     discrete = True
 
     @cached_property
+    def _levels(self) -> list[Sequence[Scalar]]:
+        return [parameter.levels or () for parameter in self.parameters]
+
+    @cached_property
     def _last(self) -> Array:
-        return np.array([len(parameter.levels) - 1 for parameter in self.parameters], np.float64)
+        return np.array([len(levels) - 1 for levels in self._levels], np.float64)
 
     @cached_property
     def _widening(self) -> Array:
@@ -137,18 +176,22 @@ class Levels:
     def decode(self, unit: Array) -> list[list[Scalar]]:
         """The levels whose cells these are."""
         places = self._places(unit).astype(np.int64).T.tolist()
-        return [
-            [parameter.levels[k] for k in column] for parameter, column in zip(self.parameters, places, strict=True)
-        ]
+        return [[levels[k] for k in column] for levels, column in zip(self._levels, places, strict=True)]
 
     def round(self, unit: Array) -> Array:
         """The coordinates of those levels."""
         return self._places(unit) / self._last
 
+    def neighbours(self, unit: Array) -> Array:
+        """The next lower and the next higher level."""
+        return _one_up_or_down(self._places(unit), 0.0, self._last) / self._last
 
-def _place(parameter: Int | Bool | Ordinal, value: Any) -> int:
+
+def _place(parameter: Int | Float | Bool | Ordinal, value: Any) -> int:
     if isinstance(parameter, Ordinal):
         return parameter.index(value)
+    if isinstance(parameter, Float):
+        return int(parameter.steps.places(np.array(value))) if parameter.steps is not None else 0
     return int(value) - (parameter.low if isinstance(parameter, Int) else 0)
 
 
@@ -188,6 +231,17 @@ class OneHot:
         winners: NDArray[np.intp] = self._blocks(unit).argmax(-1)
         return np.eye(self._choices).take(winners, axis=0).reshape(unit.shape)
 
+    def neighbours(self, unit: Array) -> Array:
+        """All other choices."""
+        chosen = self._blocks(unit).argmax(-1)
+        places = [
+            np.where(np.arange(len(chosen)) == i, choice, chosen)
+            for i in range(len(chosen))
+            for choice in range(self._choices)
+            if choice != chosen[i]
+        ]
+        return np.eye(self._choices).take(np.array(places, np.intp), axis=0).reshape(len(places), len(unit))
+
 
 def width(parameter: Parameter) -> int:
     """Number of columns a parameter takes."""
@@ -198,10 +252,12 @@ def width(parameter: Parameter) -> int:
 
 def _rule(parameter: Parameter) -> tuple[type, object]:
     """The codec of a parameter, and what else its parameters must have in common."""
-    if isinstance(parameter, Float):
+    if isinstance(parameter, Float) and parameter.digits is not None:
+        return Rounded, (parameter.scale, parameter.digits)
+    if isinstance(parameter, Float) and parameter.step is None:
         return Reals, parameter.scale
-    if isinstance(parameter, Int) and parameter.scale != "linear":
-        return WarpedInts, parameter.scale
+    if isinstance(parameter, Float | Int) and parameter.scale != "linear":
+        return Rounded, (parameter.scale, parameter.steps if isinstance(parameter, Float) else "whole")
     if isinstance(parameter, Categorical):
         return OneHot, len(parameter.choices)
     return Levels, None
@@ -222,7 +278,17 @@ def _codec(kind: type, members: Sequence[tuple[str, int]], parameters: Mapping[s
     names = tuple(name for name, _ in members)
     columns = np.array([start + k for name, start in members for k in range(width(parameters[name]))], np.intp)
     own: Any = tuple(parameters[name] for name in names)
-    if kind in (Reals, WarpedInts):
-        own = Intervals.between([p.low for p in own], [p.high for p in own], own[0].scale)
-    codec: Codec = kind(names, columns, own)
-    return codec
+    if kind in (Levels, OneHot):
+        return kind(names, columns, own)
+    intervals = Intervals.between([p.low for p in own], [p.high for p in own], own[0].scale)
+    if kind is Reals:
+        return Reals(names, columns, intervals)
+    whole = isinstance(own[0], Int)
+    return Rounded(names, columns, intervals, np.rint if whole else _rounding(own[0], intervals), whole)
+
+
+def _rounding(parameter: Float, intervals: Intervals) -> Callable[[Array], Array]:
+    """What rounds the columns of parameters that follow the rule of this one."""
+    if parameter.steps is not None:
+        return parameter.steps.nearest
+    return FewDigits(parameter.digits or 1, parameter.scale, intervals.low, intervals.high).nearest

@@ -7,26 +7,40 @@ from dataclasses import MISSING, fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from compbo.space.parameters import Bool, Categorical, Constant, Ordinal, Parameter, Scalar, plain
+from compbo.space.parameters import Bool, Categorical, Constant, DefinitionError, Ordinal, Parameter, Scalar, plain
 from compbo.space.ranges import Float, Int
 
 if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
+    from collections.abc import Callable
+
+    from optuna.distributions import BaseDistribution, IntDistribution
 
 KINDS: dict[str, type[Parameter]] = {cls.kind: cls for cls in (Float, Int, Bool, Categorical, Ordinal, Constant)}
 
-# A distribution with a step becomes a list of values; a longer list than this is refused.
+# Integers with a step become a list of values; a longer list than this is refused.
 _MOST_STEPS = 100_000
+
+
+def _all_named(make: Callable[[str, Any], Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What `make` makes of every entry and its name; ValueError, with the name, where it cannot be a parameter."""
+    made = {}
+    for name, entry in given.items():
+        try:
+            made[name] = make(name, entry)
+        except DefinitionError as error:
+            raise error.of(name) from None
+    return made
 
 
 def from_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters from one table each, {"type": "float", "low": ...}; a plain value instead of a table is a constant."""
     if not isinstance(tables, Mapping):
         raise ValueError(f"A space must be a table of parameters, got {type(tables).__name__}.")
-    return {
-        name: _from_table(name, table) if isinstance(table, Mapping) else _constant(name, table)
-        for name, table in tables.items()
-    }
+    return _all_named(_from_entry, tables)
+
+
+def _from_entry(name: str, entry: Any) -> Any:
+    return _from_table(name, entry) if isinstance(entry, Mapping) else _constant(name, entry)
 
 
 def _constant(name: str, value: Any) -> Any:
@@ -58,8 +72,8 @@ def _from_table(name: str, table: Mapping[str, Any]) -> Parameter:
 
 
 def from_optuna(distributions: Mapping[str, BaseDistribution]) -> dict[str, Parameter]:
-    """Optuna's distributions as parameters; a step becomes an Ordinal of its values, {False, True} a Bool."""
-    return {name: _from_distribution(name, distribution) for name, distribution in distributions.items()}
+    """Optuna's distributions as parameters; integers with a step become an Ordinal of them, {False, True} a Bool."""
+    return _all_named(_from_distribution, distributions)
 
 
 def _from_distribution(name: str, distribution: BaseDistribution) -> Parameter:
@@ -73,27 +87,24 @@ def _from_distribution(name: str, distribution: BaseDistribution) -> Parameter:
         raise ValueError(f'Parameter "{name}": no parameter for the distribution {distribution!r}.')
     scale = "log" if distribution.log else "linear"
     if isinstance(distribution, FloatDistribution):
-        if distribution.step is None:
-            return Float(distribution.low, distribution.high, scale)
-        return Ordinal([float(value) for value in _steps(name, distribution)])
+        return Float(distribution.low, distribution.high, scale, distribution.step)
     if distribution.step == 1:
         return Int(distribution.low, distribution.high, scale)
-    return Ordinal([int(value) for value in _steps(name, distribution)])
+    return Ordinal(_whole_steps(name, distribution))
 
 
-def _steps(name: str, distribution: FloatDistribution | IntDistribution) -> list[Decimal]:
-    """low, low + step, ... up to high, in decimals so that 3 x 0.1 is 0.3."""
-    low, high, step = (Decimal(str(end)) for end in (distribution.low, distribution.high, distribution.step))
-    if not (low.is_finite() and high.is_finite()):
-        raise ValueError(f'Parameter "{name}": low and high must be finite, got {low} and {high}.')
-    count = int((high - low) // step) + 1
-    if count > _MOST_STEPS:
-        raise ValueError(f'Parameter "{name}": step {step} makes {count} values; leave it out or take a larger one.')
-    return [low + k * step for k in range(count)]
+def _whole_steps(name: str, distribution: IntDistribution) -> range:
+    """low, low + step, ... up to high."""
+    steps = range(distribution.low, distribution.high + 1, distribution.step)
+    if len(steps) > _MOST_STEPS:
+        raise ValueError(
+            f'Parameter "{name}": step {steps.step} makes {len(steps)} values; leave it out or take a larger one.'
+        )
+    return steps
 
 
 def on_its_step(value: Any, distribution: BaseDistribution) -> Any:
-    """0.30000000000000004 is 0.3 if the step is 0.1: Optuna's samplers add steps up, a space lists them."""
+    """0.30000000000000004 is 0.3 if the step is 0.1: Optuna's samplers add steps up, a space has decimals."""
     from optuna.distributions import FloatDistribution
 
     if not isinstance(distribution, FloatDistribution) or distribution.step is None or isinstance(value, bool):
@@ -103,12 +114,17 @@ def on_its_step(value: Any, distribution: BaseDistribution) -> Any:
 
 
 def to_optuna(parameters: Mapping[str, Parameter]) -> dict[str, BaseDistribution]:
-    """Distributions that accept every valid point; logit and bilog, which Optuna does not have, become linear."""
+    """Distributions that accept every point that can be suggested.
+
+    Optuna has neither logit nor bilog scales, which become linear, nor digits or a step on a log scale, which are left
+    out.
+    """
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     def distribution(parameter: Parameter) -> BaseDistribution:
         if isinstance(parameter, Float):
-            return FloatDistribution(parameter.low, parameter.high, log=parameter.scale == "log")
+            log = parameter.scale == "log"
+            return FloatDistribution(parameter.low, parameter.high, log=log, step=None if log else parameter.step)
         if isinstance(parameter, Int):
             return IntDistribution(parameter.low, parameter.high, log=parameter.scale == "log")
         return CategoricalDistribution(list(parameter.levels or ()))
@@ -127,7 +143,7 @@ _BAYESMARK_KEYS = {
 
 def from_api_config(api_config: Mapping[str, Mapping[str, Any]]) -> dict[str, Parameter]:
     """Bayesmark's description of a space; numbers given by `values` become an Ordinal of the sorted values."""
-    return {name: _from_bayesmark(name, config) for name, config in api_config.items()}
+    return _all_named(_from_bayesmark, api_config)
 
 
 def _from_bayesmark(name: str, config: Mapping[str, Any]) -> Parameter:

@@ -1,7 +1,7 @@
 """What a parameter is, and the kinds whose values are listed: Bool, Categorical, Ordinal, Constant.
 
-A parameter is plain data and can be made with any arguments. The `Space` that it is put into checks it, because the
-space knows its name and can say it in the error.
+A parameter is plain data, checked where it is written. What reads parameters from a file knows their names, and says
+them in the error (`DefinitionError.of`).
 """
 
 from __future__ import annotations
@@ -36,10 +36,44 @@ def _as_tuple(items: Any) -> Any:
     return tuple(plain(item) for item in items)
 
 
+class DefinitionError(ValueError):
+    """There can be no such parameter.
+
+    Args:
+        kind: the name of its class.
+        problem: what is wrong, without the name of the parameter and without a full stop.
+
+    >>> error = DefinitionError("Float", "low 1.0 is above high 0.0")
+    >>> str(error), str(error.of("lr"))
+    ('Float: low 1.0 is above high 0.0.', 'Parameter "lr": low 1.0 is above high 0.0.')
+    """
+
+    def __init__(self, kind: str, problem: str) -> None:
+        super().__init__(f"{kind}: {problem}.")
+        self.args = (kind, problem)  # what pickle makes the error from again
+        self.kind, self.problem = kind, problem
+
+    def of(self, name: str) -> ValueError:
+        """The same about the parameter of that name."""
+        return ValueError(f'Parameter "{name}": {self.problem}.')
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.problem}."
+
+
 class Parameter(ABC):
     """What all parameters of a search space have in common. `kind` is the name of the type in JSON and TOML."""
 
     kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """Refuse, where it is written, what cannot be a parameter."""
+        try:
+            self.check()
+        except DefinitionError:
+            raise
+        except ValueError as error:
+            raise DefinitionError(type(self).__name__, str(error)) from None
 
     @abstractmethod
     def check(self) -> None:
@@ -61,8 +95,12 @@ class Parameter(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """The table of this parameter in JSON and TOML."""
-        items = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
-        return {"type": self.kind} | {key: list(item) if isinstance(item, tuple) else item for key, item in items}
+        table: dict[str, Any] = {"type": self.kind}
+        for field in fields(self):  # type: ignore[arg-type]
+            item = getattr(self, field.name)
+            if item is not None or field.default is not None:  # None where it is the default says nothing
+                table[field.name] = list(item) if isinstance(item, tuple) else item
+        return table
 
 
 @dataclass(frozen=True)
@@ -100,6 +138,7 @@ class _Listed(Parameter):
     def __post_init__(self) -> None:
         """Take any list of scalars as a tuple."""
         object.__setattr__(self, self.listed, _as_tuple(self.levels))
+        super().__post_init__()
 
     @property
     def levels(self) -> Sequence[Scalar]:
@@ -192,6 +231,7 @@ class Constant(Parameter):
     def __post_init__(self) -> None:
         """Take a NumPy scalar as a plain one."""
         object.__setattr__(self, "value", plain(self.value))
+        super().__post_init__()
 
     def check(self) -> None:
         """Raise ValueError for a value that cannot be stored."""

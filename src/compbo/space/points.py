@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from compbo.space.parameters import Constant, Parameter, Scalar, plain
+from compbo.space.parameters import Constant, DefinitionError, Parameter, Scalar, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,11 +25,10 @@ def checked_parameter(name: object, parameter: object) -> Parameter:
                 f'Parameter "{name}": {parameter!r} is neither a parameter (Float, Int, Bool, Categorical, Ordinal) '
                 f"nor a constant."
             )
-        parameter = Constant(value)
-    try:
-        parameter.check()
-    except ValueError as error:
-        raise ValueError(f'Parameter "{name}": {error}.') from error
+        try:
+            parameter = Constant(value)
+        except DefinitionError as error:
+            raise error.of(name) from None
     return parameter
 
 

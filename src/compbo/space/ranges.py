@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from compbo.space.parameters import Parameter, plain
-from compbo.space.scales import SCALES, warp
+from compbo.space.scales import SCALES, round_digits, warp
+from compbo.space.steps import MOST_DIGITS, FewDigits, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # Integers become doubles on their way: within these bounds every integer has a coordinate of its own.
 INT_LIMIT = 2**50
+ON_A_STEP = 1e-9  # of a step: a number so close to one is that step (0.1 + 0.2 is 0.3)
 
 
 @dataclass(frozen=True)
@@ -26,11 +29,19 @@ class Float(Parameter):
         low: the smallest value.
         high: the largest value. If it equals `low`, the parameter is a constant.
         scale: on which the values are spread evenly: linear, log, logit, or bilog (sign(x) log(1 + |x|)).
+        step: suggest only low, low + step, ... up to high, which must be one of them. None: any number.
+        digits: suggest only numbers of that many significant digits, at most 12. None: any number.
+
+    With a step or with digits the model sees the nearest number that can be suggested, as it does for integers. A value
+    between two of them may still be told: it is recorded as it is.
 
     >>> import compbo
     >>> space = compbo.Space({"lr": compbo.Float(1e-5, 1e-1, scale="log")})
     >>> space.to_unit([{"lr": 1e-3}]).tolist()
     [[0.5]]
+    >>> dial = compbo.Space({"celsius": compbo.Float(20, 90, step=0.5)})
+    >>> dial.from_unit(dial.to_unit([{"celsius": 61.486}]))
+    [{'celsius': 61.5}]
     """
 
     kind: ClassVar[str] = "float"
@@ -38,11 +49,15 @@ class Float(Parameter):
     low: float
     high: float
     scale: str = "linear"
+    step: float | None = None
+    digits: int | None = None
 
     def __post_init__(self) -> None:
-        """Take the bounds as floats."""
-        object.__setattr__(self, "low", _as_float(self.low))
-        object.__setattr__(self, "high", _as_float(self.high))
+        """Take bounds and step as floats, and refuse what cannot be."""
+        for name in ("low", "high", "step"):
+            object.__setattr__(self, name, _as_float(getattr(self, name)))
+        object.__setattr__(self, "digits", plain(self.digits))
+        super().__post_init__()
 
     def check(self) -> None:
         """Raise ValueError for bounds in the wrong order, or for which the scale is not defined."""
@@ -53,6 +68,7 @@ class Float(Parameter):
             if not math.isfinite(value):
                 raise ValueError(f"{bound} must be finite, got {value!r}")
         _check_range(self)
+        self._check_rounding()
         if self.low == self.high:
             return
         start, end = warp([self.low, self.high], self.scale).tolist()
@@ -61,18 +77,51 @@ class Float(Parameter):
         if end <= start:
             raise ValueError(f"low {self.low!r} and high {self.high!r} are too close for a {self.scale} scale")
 
+    def _check_rounding(self) -> None:
+        """Raise ValueError for a step or a number of digits that the bounds do not have."""
+        if self.step is not None and self.digits is not None:
+            raise ValueError("step and digits exclude each other: give one of them")
+        if self.step is not None:
+            if not _is_number(self.step) or not 0 < self.step < math.inf:
+                raise ValueError(f"step must be a positive number, got {self.step!r}")
+            Steps.between(self.low, self.high, self.step)
+        if self.digits is not None:
+            if not isinstance(self.digits, int) or isinstance(self.digits, bool) or not 1 <= self.digits <= MOST_DIGITS:
+                raise ValueError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {self.digits!r}")
+            for bound in ("low", "high"):
+                value = getattr(self, bound)
+                if float(round_digits(np.array(value), self.digits)) != value:
+                    raise ValueError(f"{bound} {value!r} has more than {self.digits} digits")
+
     def validate(self, value: Any) -> float:
         """The value as a float; ValueError if it is not a number between the bounds."""
         number = plain(value)
         if not _is_number(number):
             raise ValueError(f"{value!r} is not a number")
         _check_inside(self, number)
-        return float(number) + 0.0
+        number = float(number) + 0.0
+        if self.steps is not None and self.step is not None:
+            nearest = float(self.steps.nearest(np.array(number)))
+            return nearest if abs(nearest - number) <= ON_A_STEP * self.step else number
+        return number
+
+    def nearest(self, values: Any) -> Any:
+        """The numbers that can be suggested, nearest to the values (an array); without step or digits, the values."""
+        if self.steps is not None:
+            return self.steps.nearest(values)
+        if self.digits is not None:
+            return FewDigits(self.digits, self.scale, np.array(self.low), np.array(self.high)).nearest(values)
+        return values
+
+    @cached_property
+    def steps(self) -> Steps | None:
+        """What can be suggested where there is a step."""
+        return None if self.step is None else Steps.between(self.low, self.high, self.step)
 
     @property
     def levels(self) -> Sequence[float] | None:
-        """None; of a constant, its one value."""
-        return (self.low,) if self.low == self.high else None
+        """The steps; None without a step; of a constant, its one value."""
+        return (self.low,) if self.low == self.high else self.steps
 
 
 @dataclass(frozen=True)
@@ -96,9 +145,10 @@ class Int(Parameter):
     scale: str = "linear"
 
     def __post_init__(self) -> None:
-        """Take NumPy integers as plain ones."""
+        """Take NumPy integers as plain ones, and refuse what cannot be."""
         object.__setattr__(self, "low", plain(self.low))
         object.__setattr__(self, "high", plain(self.high))
+        super().__post_init__()
 
     def check(self) -> None:
         """Raise ValueError for bounds in the wrong order, or for which the scale is not defined."""

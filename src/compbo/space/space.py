@@ -131,7 +131,7 @@ class Space:
         ]
 
     def round_unit(self, x: Tensor) -> Tensor:
-        """The nearest valid points to x (..., d): coordinates of levels and choices are rounded, floats stay."""
+        """The nearest points to x (..., d) that can be suggested: levels, choices, steps are rounded, floats stay."""
         if x.shape[-1] != self._dim:
             raise ValueError(f"Expected unit points of shape (..., {self._dim}), got {tuple(x.shape)}.")
         if not self._rounding:
@@ -144,6 +144,24 @@ class Space:
         if x.requires_grad:  # floats keep their gradient
             return torch.where(self._rounded.to(x.device), rounded, x)
         return rounded
+
+    def neighbours(self, x: Tensor) -> Tensor:
+        """Points (m, d) one step from x (d,): one parameter that is rounded is one level up or down, or another choice.
+
+        >>> from compbo import Categorical, Float, Int, Space
+        >>> space = Space({"n": Int(0, 2), "c": Categorical(["a", "b"]), "x": Float(0, 1)})
+        >>> [x] = space.to_unit([{"n": 1, "c": "a", "x": 0.5}])
+        >>> [list(point.values()) for point in space.from_unit(space.neighbours(x))]
+        [[2, 'a', 0.5], [0, 'a', 0.5], [1, 'b', 0.5]]
+        """
+        unit = x.detach().cpu().numpy()
+        near = [x.new_empty(0, self._dim)]
+        for codec in self._rounding:
+            moved = codec.neighbours(unit.take(codec.columns))
+            points = x.repeat(len(moved), 1)
+            points[:, torch.from_numpy(codec.columns)] = torch.from_numpy(moved)
+            near.append(points)
+        return torch.cat(near)
 
     def rounder(self) -> Callable[[Tensor], Tensor] | None:
         """`round_unit`, which can be pickled; None if no dimension is rounded."""
@@ -200,8 +218,8 @@ class Space:
     def from_toml(cls, text: str) -> Space:
         """A space from TOML text, one table per parameter: `[lr]`, `type = "float"`, `low`, `high`, `scale`.
 
-        Types: float, int (low, high, scale), bool, categorical (choices), ordinal (values), constant (value). A plain
-        value instead of a table, `epochs = 10`, is a constant too.
+        Types: float (low, high, scale, step, digits), int (low, high, scale), bool, categorical (choices), ordinal
+        (values), constant (value). A plain value instead of a table, `epochs = 10`, is a constant too.
         """
         try:
             return cls._from_toml(text)
@@ -226,11 +244,11 @@ class Space:
 
     @classmethod
     def from_optuna(cls, distributions: Mapping[str, BaseDistribution]) -> Space:
-        """A space from Optuna's distributions; a step becomes an Ordinal of its values."""
+        """A space from Optuna's distributions; integers with a step become an Ordinal of them."""
         return cls(convert.from_optuna(distributions))
 
     def to_optuna(self) -> dict[str, BaseDistribution]:
-        """Optuna distributions that accept every point of this space."""
+        """Optuna distributions that accept every point that this space suggests."""
         return convert.to_optuna(self._parameters)
 
     @classmethod

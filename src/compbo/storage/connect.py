@@ -10,7 +10,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compbo.errors import OptionError
+from compbo.errors import NoRunError, OptionError
+from compbo.storage.sqlite import check_writable, make_database, open_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +38,13 @@ def quiet_optuna() -> Iterator[None]:
         optuna.logging.set_verbosity(verbosity)
 
 
-def connect(storage: str | os.PathLike[str] | BaseStorage | None, *, existing: bool = False) -> BaseStorage:
-    """An Optuna storage from a URL, a file name, or itself; None: in memory. existing: do not create a file."""
+def connect(
+    storage: str | os.PathLike[str] | BaseStorage | None, *, existing: bool = False, write: bool = True
+) -> BaseStorage:
+    """An Optuna storage from a URL, a file name, or itself; None: in memory.
+
+    existing: do not create a file. write: it will be written to, and what cannot be is refused now.
+    """
     from optuna.storages import BaseStorage, get_storage
 
     if storage is None or isinstance(storage, BaseStorage):
@@ -55,9 +61,11 @@ def connect(storage: str | os.PathLike[str] | BaseStorage | None, *, existing: b
     path = _sqlite_file(text) if "://" in text else Path(text)
     if path is not None:
         _check_file(text, path, existing)
+        if write:
+            check_writable(path)
     if "://" in text:
-        return _database(text)
-    return _file(Path(text), mend=not existing)
+        return _database(text, path)
+    return _file(Path(text), mend=write)
 
 
 def _check_file(text: str, path: Path, existing: bool) -> None:
@@ -65,7 +73,7 @@ def _check_file(text: str, path: Path, existing: bool) -> None:
     if path.is_dir():
         raise ValueError(f"{text} is a folder; a run is stored in a file.")
     if existing and not path.is_file():
-        raise ValueError(f"{text}: there is no such file.")
+        raise NoRunError(f"{text}: there is no such file.")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"{text}: the folder {path.absolute().parent} does not exist, create it first.")
     tables = _sqlite_tables(path)
@@ -73,7 +81,7 @@ def _check_file(text: str, path: Path, existing: bool) -> None:
         raise ValueError(f"{text} is the database of another program: name another file for the run.")
     empty = path.is_file() and (path.stat().st_size == 0 or tables == set())
     if existing and empty:  # Optuna would make its tables in it
-        raise ValueError(f"{text}: there is no run in this storage.")
+        raise NoRunError(f"{text}: there is no run in this storage.")
 
 
 def _sqlite_tables(path: Path) -> set[str] | None:
@@ -150,17 +158,22 @@ def _file(path: Path, *, mend: bool) -> BaseStorage:
         return JournalStorage(JournalFileBackend(str(path)))
     if head and not head.startswith(SQLITE):
         raise ValueError(f"{path} is neither an SQLite database nor an Optuna journal: name another file.")
-    return _database(URL.create("sqlite", database=str(path.absolute())).render_as_string())
+    return _database(URL.create("sqlite", database=str(path.absolute())).render_as_string(), path)
 
 
-def _database(url: str) -> BaseStorage:
+def _database(url: str, path: Path | None) -> BaseStorage:
+    """The database at a URL; path: its file, if it is one, which is made if it is not there."""
     from optuna.exceptions import StorageInternalError
     from optuna.storages import get_storage
     from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
     try:
         with quiet_optuna():
-            return get_storage(url)
+            if path is None:
+                return get_storage(url)
+            if not path.exists():
+                make_database(path)
+            return open_database(url)
     except NoSuchModuleError as error:
         kind = url.partition("://")[0]
         raise ValueError(
@@ -180,7 +193,7 @@ def _sqlite_file(url: str) -> Path | None:
         parts = make_url(url)
     except ArgumentError as error:
         raise ValueError(f"{url!r} is not a storage URL; use for instance sqlite:///run.db.") from error
-    if parts.get_backend_name() != "sqlite" or parts.database == ":memory:":
+    if parts.get_backend_name() != "sqlite" or parts.database == ":memory:" or "uri" in parts.query:
         return None
     if not parts.database:
         raise ValueError(f"{url} names no file: write for instance sqlite:///run.db.")

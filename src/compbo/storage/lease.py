@@ -1,7 +1,10 @@
-"""One process at a time on a stored run: the second one is told who has it.
+"""One process at a time on a stored run: the second one is told who has it, or waits if that is a matter of moments.
 
 The holder leaves its host, process and a heartbeat as an attribute of the study. On the same host a holder that no
 longer lives is replaced at once; a holder elsewhere is believed to live until its heartbeat is a minute old.
+
+Two processes that take the run in the same instant both write, and the last one has it: the other one sees that before
+it writes anything else.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compbo.errors import InUseError
+from compbo.errors import InUseError, TakenOverError
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -23,40 +26,51 @@ if TYPE_CHECKING:
 KEY = "compbo:lease"
 BEAT_SECONDS = 15.0
 STALE_SECONDS = 60.0
+PAUSE = 0.1  # seconds between two looks at a brief holder
 
 log = logging.getLogger(__name__)
 
 
 class Lease:
-    """Exclusive use of a study, from `acquire` to `release`."""
+    """Exclusive use of a study, from `acquire` to `release`.
 
-    def __init__(self, storage: BaseStorage, study_id: int) -> None:
+    brief: it is a matter of moments (`compbo ask`, `compbo tell`), so others wait for it.
+    """
+
+    def __init__(self, storage: BaseStorage, study_id: int, *, brief: bool = False) -> None:
         self._storage = storage
         self._study_id = study_id
+        self._brief = brief
         self._token = uuid.uuid4().hex
         self._released = threading.Event()
         self._thread: threading.Thread | None = None
 
     def acquire(self) -> None:
-        """Take the run, or raise InUseError."""
-        holder = self._holder()
-        if holder and _lives(holder):
-            raise InUseError(
-                "This run is in use by process {pid} on {host}. Wait until it ends, or give this run another "
-                "{study_name}. (If that process is dead, try again in {seconds:.0f} seconds.)",
-                pid=holder["pid"],
-                host=holder["host"],
-                seconds=STALE_SECONDS,
-            )
-        self._beat()
+        """Take the run, or raise InUseError; a brief holder is waited for."""
+        give_up = time.monotonic() + STALE_SECONDS
+        while True:
+            holder = self._holder()
+            if not holder or not _lives(holder):
+                self._beat()
+                if self._holder().get("token") == self._token:
+                    break
+            elif not holder.get("brief") or time.monotonic() > give_up:
+                raise InUseError(
+                    "This run is in use by process {pid} on {host}. Wait until it ends, or give this run another "
+                    "{study_name}. (If that process is dead, try again in {seconds:.0f} seconds.)",
+                    pid=holder["pid"],
+                    host=holder["host"],
+                    seconds=STALE_SECONDS,
+                )
+            time.sleep(PAUSE)
         self._thread = threading.Thread(target=self._keep_beating, name="compbo lease", daemon=True)
         self._thread.start()
 
     def check(self) -> None:
-        """Raise InUseError if another process took the run: nothing more may be written."""
+        """Raise TakenOverError if another process took the run: nothing more may be written."""
         holder = self._holder()
         if holder.get("token") != self._token:
-            raise InUseError(
+            raise TakenOverError(
                 "Process {pid} on {host} took over this run; this one stops here.",
                 pid=holder.get("pid"),
                 host=holder.get("host"),
@@ -78,7 +92,8 @@ class Lease:
     def _beat(self) -> None:
         pid = os.getpid()
         mine: dict[str, Any] = {"token": self._token, "host": socket.gethostname(), "pid": pid, "born": _born(pid)}
-        self._storage.set_study_system_attr(self._study_id, KEY, {**mine, "beat": time.time()})
+        state = {"beat": time.time(), **({"brief": True} if self._brief else {})}
+        self._storage.set_study_system_attr(self._study_id, KEY, {**mine, **state})
 
     def _keep_beating(self) -> None:
         while not self._released.wait(BEAT_SECONDS):

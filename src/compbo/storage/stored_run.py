@@ -7,86 +7,121 @@ or not at all, wherever the program was killed. Long texts are cut into pieces t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Self
 
-from compbo.bo.history import History
-from compbo.bo.optimizer import Optimizer
-from compbo.bo.settings import Settings
-from compbo.bo.telemetry import Telemetry
-from compbo.errors import OptionError
-from compbo.evaluation import Evaluation
-from compbo.records import COMPLETE, FAIL, PRUNED, RUNNING, Record
-from compbo.space import Space
-from compbo.space.convert import on_its_step
-from compbo.storage.connect import connect, quiet_optuna
+import numpy as np
+
+from compbo.evaluation import Outcome
+from compbo.records import FAIL
+from compbo.space import Float, Space
+from compbo.storage.connect import connect
 from compbo.storage.lease import Lease
-from compbo.storage.other_study import last_reported, point_in, shared_space, study_facts
-from compbo.storage.signature import LONGEST_TEXT, SETTINGS, SPACE, VERSION, check, find_or_create, pack, sign, unpack
+from compbo.storage.load import open_study, signed
+from compbo.storage.signature import LONGEST_TEXT, VERSION, check, find_or_create, pack, sign, unpack
+from compbo.storage.sqlite import explained
+from compbo.storage.trials import (
+    ASK,
+    BATCH,
+    FORGOTTEN,
+    IMPORTED,
+    MESSAGE,
+    REPLACES,
+    SECONDS,
+    TRACEBACK,
+    USED,
+    VERDICT,
+    Contents,
+    contents_of,
+)
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from optuna.storages import BaseStorage
-    from optuna.trial import FrozenTrial
 
-    from compbo.evaluation import Outcome
-    from compbo.records import StudyFacts
-
-ASK = "compbo:ask"
-MESSAGE, VERDICT = "message", "verdict"  # user attributes: the dashboard shows them
-
-
-class Contents(NamedTuple):
-    """What a stored run holds: its records in the order of asking, the same as a history, the telemetry of its asks."""
-
-    records: list[Record]
-    history: History
-    telemetry: list[Telemetry]
+    from compbo.bo.settings import Settings
+    from compbo.bo.telemetry import Telemetry
+    from compbo.evaluation import Evaluation
 
 
 class StoredRun:
-    """The study of one run, open for writing."""
+    """The study of one run, open for writing by this process alone."""
 
-    def __init__(self, storage: BaseStorage, study_id: int, space: Space) -> None:
+    def __init__(
+        self, storage: BaseStorage, study_id: int, space: Space, settings: Settings, *, brief: bool = False
+    ) -> None:
         self._storage = storage
         self._study_id = study_id
-        self._space = space
+        self.space = space
+        self.settings = settings
         self._distributions = space.to_optuna()
         self._trial_ids: dict[int, int] = {}
-        self.lease = Lease(storage, study_id)
+        self.lease = Lease(storage, study_id, brief=brief)
 
     @classmethod
     def open(
-        cls, storage: str | os.PathLike[str] | BaseStorage | None, name: str, space: Space, settings: Settings
+        cls,
+        storage: str | os.PathLike[str] | BaseStorage | None,
+        name: str,
+        space: Space,
+        settings: Settings,
+        *,
+        brief: bool = False,
     ) -> StoredRun:
-        """A new run, or the one that is there if it was made with the same space and settings."""
+        """A new run, or the one that is there if it was made with the same space and settings.
+
+        brief: it will be closed within moments, so that others may wait for it.
+        """
         if storage is not None:
             settings.check_saveable()
-        backend = connect(storage)
-        study_id = find_or_create(backend, name, settings.direction)
-        check(backend, study_id, name, space, settings)  # before the lease, which writes
-        run = cls(backend, study_id, space)
-        run.lease.acquire()
+        with explained(storage):
+            backend = connect(storage, write=True)
+            study_id = find_or_create(backend, name, settings.direction)
+            check(backend, study_id, name, space, settings)  # before the lease, which writes
+            run = cls(backend, study_id, space, settings, brief=brief)
+            return run._begin(lambda: sign(backend, study_id, name, space, settings))
+
+    @classmethod
+    def reopen(cls, source: str | os.PathLike[str] | BaseStorage, study_name: str | None, *, brief: bool) -> StoredRun:
+        """The run that is there, with the space and the settings it was begun with; ValueError if there is none."""
+        with explained(source):
+            storage, study_id, name = open_study(source, study_name, write=True)
+            attributes = storage.get_study_system_attrs(study_id)
+            if VERSION not in attributes:
+                raise ValueError(f'Study "{name}" was not begun by compbo, which does not write to it.')
+            return cls(storage, study_id, *signed(attributes), brief=brief)._begin(lambda: None)
+
+    def _begin(self, prepare: Any) -> StoredRun:
+        """Take the run, and complete what was being written when another process was killed."""
+        self.lease.acquire()
         try:
-            sign(backend, study_id, name, space, settings)
-            run.complete_last_ask()
+            prepare()
+            self.complete_last_ask()
         except BaseException:
-            run.close()
+            self.close()
             raise
-        return run
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def contents(self) -> Contents:
         """Everything that is stored."""
         trials = self._storage.get_all_trials(self._study_id, deepcopy=False)
         self._trial_ids = {trial.number: trial._trial_id for trial in trials}
-        return _contents(self._space, trials)
+        return contents_of(self.space, trials)
 
-    def add(self, points: Sequence[dict[str, Any]], telemetry: Telemetry) -> list[int]:
+    # What is asked for
+
+    def add(self, points: Sequence[Mapping[str, Any]], telemetry: Telemetry) -> list[int]:
         """Store one ask; the numbers of its evaluations."""
-        self.lease.check()
-        leader = pack(ASK, {"telemetry": telemetry.to_dict(), "rest": list(points[1:])})
-        return [self._create(point, telemetry.verdict, {} if i else leader) for i, point in enumerate(points)]
+        rest = [dict(point) for point in points[1:]]
+        first = self._ask(points[0], telemetry.verdict, pack(ASK, {"telemetry": telemetry.to_dict(), "rest": rest}))
+        return [first, *(self._ask(point, telemetry.verdict, {BATCH: first}) for point in rest)]
 
     def complete_last_ask(self) -> None:
         """Create what is missing of a batch that was being stored when the program was killed."""
@@ -94,144 +129,110 @@ class StoredRun:
         leader = next((trial for trial in reversed(trials) if f"{ASK}:0" in trial.system_attrs), None)
         if leader is not None:
             ask = unpack(ASK, leader.system_attrs)
-            for point in ask["rest"][len(trials) - leader.number - 1 :]:
-                self._create(point, ask["telemetry"]["verdict"], {})
+            stored = sum(trial.system_attrs.get(BATCH) == leader.number for trial in trials)
+            for point in ask["rest"][stored:]:
+                self._ask(point, ask["telemetry"]["verdict"], {BATCH: leader.number})
 
-    def finish(self, number: int, outcome: Outcome) -> None:
-        """Commit the end of an evaluation."""
+    def _ask(self, point: Mapping[str, Any], verdict: str, attributes: dict[str, Any]) -> int:
+        return self._create(point, "RUNNING", None, {VERDICT: str(verdict)}, attributes)
+
+    # What became of it
+
+    def finish(self, number: int, outcome: Outcome, used: Mapping[str, Any] | None = None) -> None:
+        """Commit the end of an evaluation; used: the point, if it is not the one that was suggested."""
         from optuna.trial import TrialState
 
-        self.lease.check()
         trial_id = self._trial_ids[number]
-        if outcome.value is None:
-            self._storage.set_trial_user_attr(trial_id, MESSAGE, outcome.message[:LONGEST_TEXT])
-            self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
-        else:
-            self._storage.set_trial_state_values(trial_id, TrialState.COMPLETE, [outcome.value])
+        self.lease.check()
+        with explained(self._storage):
+            for key, text in pack(USED, dict(used)).items() if used is not None else ():
+                self._storage.set_trial_system_attr(trial_id, key, text)
+            for key, value in _notes(outcome).items():
+                self._storage.set_trial_user_attr(trial_id, key, value)
+            for key, text in _traceback(outcome).items():
+                self._storage.set_trial_system_attr(trial_id, key, text)
+            if outcome.value is None:
+                self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
+            else:
+                self._storage.set_trial_state_values(trial_id, TrialState.COMPLETE, [outcome.value])
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Withdraw pending trials: they will never be evaluated."""
+        from optuna.trial import TrialState
+
+        for number in numbers:
+            self.lease.check()
+            self._storage.set_trial_system_attr(self._trial_ids[number], FORGOTTEN, True)
+            self._storage.set_trial_state_values(self._trial_ids[number], TrialState.FAIL)
+
+    def retry(self, numbers: Iterable[int] | None = None) -> dict[int, int]:
+        """Make failed trials pending again, all or those of these numbers: each gets a new number, by the old one."""
+        failed = {record.number: record for record in self.contents().records if record.state == FAIL}
+        again = [failed[number] for number in (failed if numbers is None else numbers)]
+        return {
+            record.number: self._create(record.params, "RUNNING", None, {}, {REPLACES: record.number})
+            for record in again
+        }
+
+    def add_evaluations(self, evaluations: Sequence[Evaluation]) -> list[int]:
+        """Store what was evaluated outside of the run; the numbers it gets. One with a number replaces that trial."""
+        return [
+            self._create(
+                evaluation.params,
+                "FAIL" if evaluation.failed else "COMPLETE",
+                evaluation.value,
+                _notes(Outcome(evaluation.value, evaluation.message)),
+                {IMPORTED: True, **({} if evaluation.number is None else {REPLACES: evaluation.number})},
+            )
+            for evaluation in evaluations
+        ]
 
     def close(self) -> None:
         """Let others use the run."""
         self.lease.release()
         self._storage.remove_session()
 
-    def _create(self, point: dict[str, Any], verdict: str, attributes: dict[str, str]) -> int:
+    def _create(
+        self,
+        point: Mapping[str, Any],
+        state: str,
+        value: float | None,
+        user_attributes: dict[str, Any],
+        attributes: dict[str, Any],
+    ) -> int:
         from optuna.trial import TrialState, create_trial
 
+        suggested = _on_steps(self.space, point)
         trial = create_trial(
-            state=TrialState.RUNNING,
-            params=point,
+            state=TrialState[state],
+            value=value,
+            params=suggested,
             distributions=self._distributions,
-            user_attrs={VERDICT: str(verdict)},
-            system_attrs=attributes,
+            user_attrs=user_attributes,
+            system_attrs={**attributes, **(pack(USED, dict(point)) if suggested != point else {})},
         )
-        trial_id = self._storage.create_new_trial(self._study_id, template_trial=trial)
-        number = self._storage.get_trial_number_from_id(trial_id)
+        self.lease.check()
+        with explained(self._storage):
+            trial_id = self._storage.create_new_trial(self._study_id, template_trial=trial)
+            number = self._storage.get_trial_number_from_id(trial_id)
         self._trial_ids[number] = trial_id
         return number
 
 
-# Reading ------------------------------------------------------------------------------------------------------------
+def _notes(outcome: Outcome) -> dict[str, Any]:
+    """The user attributes of a finished trial."""
+    notes = {MESSAGE: outcome.message[:LONGEST_TEXT], SECONDS: outcome.seconds}
+    return {key: value for key, value in notes.items() if value not in ("", None)}
 
 
-def load_optimizer(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> Optimizer:
-    """The optimizer of a stored run, finished or not, with its evaluations, pending points and telemetry.
-
-    source: a file (SQLite or an Optuna journal), a storage URL or a storage. study_name: needed if there are several.
-    A study that another program wrote with Optuna is read too: the parameters that all its trials share are the space.
-    """
-    return load_run(source, study_name)[0]
+def _traceback(outcome: Outcome) -> dict[str, str]:
+    return pack(TRACEBACK, outcome.traceback) if outcome.traceback else {}
 
 
-def load_run(
-    source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None
-) -> tuple[Optimizer, Callable[[], StudyFacts] | None]:
-    """The optimizer of a stored run, as `load_optimizer` gives it, and what a study of another program says beyond it.
-
-    The facts are a function, as it takes a while to compute them; None for a run of compbo's own.
-    """
-    storage, study_id = _open_study(source, study_name)
-    trials = storage.get_all_trials(study_id, deepcopy=False)
-    attributes = storage.get_study_system_attrs(study_id)
-    ours = VERSION in attributes
-    if ours:
-        space = Space.from_dict(unpack(SPACE, attributes))
-        settings = Settings.from_dict(unpack(SETTINGS, attributes))
-    else:
-        space = shared_space(trials)
-        settings = Settings(direction=storage.get_study_directions(study_id)[0].name.lower())  # type: ignore[arg-type]
-    contents = _contents(space, trials)
-    optimizer = Optimizer.resume(space, settings, contents.history, contents.telemetry)
-    if ours:
-        return optimizer, None
-    return optimizer, lambda: study_facts(storage, study_id, contents.records, space)
-
-
-def load_records(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> list[Record]:
-    """All evaluations of a stored run, or of any Optuna study with one objective, in the order of asking."""
-    storage, study_id = _open_study(source, study_name)
-    return _records(storage.get_all_trials(study_id, deepcopy=False))
-
-
-def copy_run(source: BaseStorage, study_name: str, path: str | os.PathLike[str]) -> None:
-    """A run of one storage in a new file."""
-    import optuna
-
-    with quiet_optuna():
-        optuna.copy_study(from_study_name=study_name, from_storage=source, to_storage=connect(path))
-
-
-def _open_study(source: str | os.PathLike[str] | BaseStorage, study_name: str | None) -> tuple[BaseStorage, int]:
-    storage = connect(source, existing=True)
-    studies = {study.study_name: study for study in storage.get_all_studies()}
-    if not studies:
-        raise ValueError(f"{source}: there is no run in this storage.")
-    listed = ", ".join(f'"{name}"' for name in studies)
-    if study_name is None and len(studies) > 1:
-        raise OptionError(
-            "study_name",
-            "{source} holds several runs ({listed}): choose one with {option}.",
-            source=source,
-            listed=listed,
-        )
-    if study_name is not None and study_name not in studies:
-        raise OptionError(
-            "study_name",
-            '{source} has no run called "{name}"; it has {listed}.',
-            source=source,
-            name=study_name,
-            listed=listed,
-        )
-    study = studies[study_name] if study_name is not None else next(iter(studies.values()))
-    if len(study.directions) != 1:
-        raise ValueError(f'Study "{study.study_name}" has {len(study.directions)} objectives; compbo reads one.')
-    return storage, study._study_id
-
-
-def _records(trials: Sequence[FrozenTrial]) -> list[Record]:
-    """Trials that wait for a program to take them are left out."""
-    records = []
-    for trial in trials:
-        params = {name: on_its_step(value, trial.distributions[name]) for name, value in trial.params.items()}
-        match trial.state.name:
-            case "COMPLETE":
-                records.append(Record(trial.number, COMPLETE, trial.value, params))
-            case "RUNNING":
-                records.append(Record(trial.number, RUNNING, None, params))
-            case "PRUNED":
-                message = str(trial.user_attrs.get(MESSAGE, "pruned"))
-                records.append(Record(trial.number, PRUNED, last_reported(trial), params, message))
-            case "FAIL":
-                records.append(Record(trial.number, FAIL, None, params, str(trial.user_attrs.get(MESSAGE, ""))))
-    return records
-
-
-def _contents(space: Space, trials: Sequence[FrozenTrial]) -> Contents:
-    """Records, history and telemetry; the history has what lies in the space (see `point_in`)."""
-    records = _records(trials)
-    known = [(record, point) for record in records if (point := point_in(space, record)) is not None]
-    history = History(
-        tuple(Evaluation(point, r.value, r.message) for r, point in known if r.state != RUNNING),
-        tuple(point for r, point in known if r.state == RUNNING),
-    )
-    asks = [unpack(ASK, trial.system_attrs) for trial in trials]
-    return Contents(records, history, [Telemetry.from_dict(ask["telemetry"]) for ask in asks if ask is not None])
+def _on_steps(space: Space, point: Mapping[str, Any]) -> dict[str, Any]:
+    """The point with every number on its step: Optuna stores no other."""
+    nearest = dict(point)
+    for name, parameter in space.parameters.items():
+        if isinstance(parameter, Float) and parameter.step is not None:
+            nearest[name] = float(parameter.nearest(np.array(point[name])))
+    return nearest

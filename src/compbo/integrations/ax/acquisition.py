@@ -176,7 +176,7 @@ class CompBOAcquisition(Acquisition):  # type: ignore[misc]
         if selected:
             return "candidates are to be selected from a given set"
         if constrained:
-            return "compbo's maximizers know no constraints between parameters"
+            return "compbo's search over mixed parameters knows no constraints between parameters"
         if discrete:
             return "every parameter is discrete, and Ax searches a discrete space exhaustively or locally"
         if self.acq_function_sequence is not None or len(self.botorch_acqf_classes_with_options) > 1:

@@ -8,9 +8,17 @@ SUPPORTED = "0.15.1 to 0.18.1"
 
 # Class -> names that compbo calls or replaces on its instances.
 PRIVATE_NAMES = {
-    "botorch.acquisition.monte_carlo:SampleReducingMCAcquisitionFunction": ("_non_reduced_forward", "_log"),
+    "botorch.acquisition.monte_carlo:SampleReducingMCAcquisitionFunction": (
+        "_non_reduced_forward",
+        "_sample_forward",
+        "_log",
+    ),
     "botorch.acquisition.acquisition:MCSamplerMixin": ("_default_sample_shape", "get_posterior_samples"),
-    "botorch.sampling.normal:NormalMCSampler": ("_get_collapsed_shape", "_get_extended_base_sample_shape"),
+    "botorch.sampling.normal:NormalMCSampler": (
+        "_get_collapsed_shape",
+        "_get_extended_base_sample_shape",
+        "_construct_base_samples",
+    ),
     "botorch.posteriors.posterior_list:PosteriorList": ("_reshape_and_cat",),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from botorch.acquisition.logei import qLogExpectedImprovement
 from botorch.acquisition.monte_carlo import (
@@ -23,14 +23,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from compbo.acquisition.samples import Samples
+    from compbo.surrogate.posterior import Posterior
 
 
-def fast_oracle(acqf: Any, q: int, make_samples: Callable[[int], Samples]) -> AcquisitionOracle | None:
-    """compbo's oracle of the same acquisition function, or None where anything about it is out of the ordinary.
+class PlainProblem(NamedTuple):
+    """An acquisition function of the ordinary kind: compbo's integrand, its posterior with pending points, f*."""
 
-    qUCB's deviations are taken from the posterior mean instead of the sample mean, and qLogEI's maximum over the
-    points is the exact one instead of a smooth one: the same expectations with less noise.
-    """
+    acquisition: Acquisition
+    posterior: Posterior
+    best: float
+
+
+def plain_problem(acqf: Any) -> PlainProblem | None:
+    """The parts of the acquisition function, or None where anything about it is out of the ordinary."""
     acquisition = _plain_acquisition(acqf)
     if acquisition is None or not _plain_setting(acqf):
         return None
@@ -41,9 +46,22 @@ def fast_oracle(acqf: Any, q: int, make_samples: Callable[[int], Samples]) -> Ac
     if best is not None and best.numel() != 1:
         return None
     joint = with_pending(posterior, None if acqf.X_pending is None else acqf.X_pending.detach())
-    return AcquisitionOracle(
-        acquisition, joint, make_samples(q + joint.extra_points), 0.0 if best is None else float(best)
-    )
+    return PlainProblem(acquisition, joint, 0.0 if best is None else float(best))
+
+
+def is_plain_kind(acqf: Any) -> bool:
+    """Whether it is one of the classes that have parts, whatever its model."""
+    return _plain_acquisition(acqf) is not None and _plain_setting(acqf)
+
+
+def fast_oracle(problem: PlainProblem, q: int, make_samples: Callable[[int], Samples]) -> AcquisitionOracle:
+    """compbo's oracle of the same acquisition function, on samples of compbo's.
+
+    qUCB's deviations are taken from the posterior mean instead of the sample mean, and qLogEI's maximum over the
+    points is the exact one instead of a smooth one: the same expectations with less noise.
+    """
+    samples = make_samples(q + problem.posterior.extra_points)
+    return AcquisitionOracle(problem.acquisition, problem.posterior, samples, problem.best)
 
 
 def _plain_setting(acqf: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from compbo.integrations.botorch.region import Region, make_region
 from compbo.types import DTYPE, Box, Draw, Inner
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from compbo.integrations.botorch.constraints import Constraints
     from compbo.types import Oracle
 
 
@@ -26,7 +28,7 @@ class Frame:
 
     offset: Tensor  # (free,)
     scale: Tensor  # (free,)
-    box: Box  # in u
+    box: Box  # in u; a `Region` where inputs are constrained
     free: Tensor  # (free,) indices
     template: Tensor  # (q, d) with the fixed values, in the caller's dtype and on the caller's device
     lower: Tensor  # (d,) in the caller's units
@@ -51,7 +53,7 @@ class Frame:
         return x
 
     def to_u(self, x: Tensor) -> Tensor:
-        """x (B, q, d) -> u (B, q, free), projected on the box."""
+        """x (B, q, d) -> u (B, q, free), projected on the box and what is feasible of it."""
         free = x.detach()[..., self.free.to(x.device)].to(device="cpu", dtype=DTYPE)
         return self.box.project((free - self.offset) / self.scale)
 
@@ -66,6 +68,7 @@ def make_frame(
     upper: Tensor,
     fixed: dict[int, Tensor],
     rounder: Callable[[Tensor], Tensor] | None = None,
+    constraints: Constraints | None = None,
 ) -> Frame:
     """The frame of start points x0 (B, q, d), bounds (d,) and features fixed to (q,) values each.
 
@@ -83,14 +86,18 @@ def make_frame(
     scale = torch.where(bounded, high - low, points.amax(0) - points.amin(0))
     scale = torch.where(scale > 0, scale, 1.0)
     box = Box((low - offset) / scale, (high - offset) / scale)
+    if constraints is not None and constraints.any:
+        box = make_region(box, constraints, template, offset, scale, free)
     return Frame(offset, scale, box, free, template, lower, upper, rounder)
 
 
 class FramedOracle:
     """An oracle in the coordinates of a frame (see `compbo.types.Oracle`): all but `inner` is the oracle's own."""
 
-    def __init__(self, oracle: Oracle, frame: Frame) -> None:
+    def __init__(self, oracle: Oracle, frame: Frame, *, projected: bool = True) -> None:
+        """projected: whether gradients keep only what leads to feasible points, where inputs are constrained."""
         self._inner, self._frame = oracle.inner, frame
+        self._region = frame.box if projected and isinstance(frame.box, Region) else None
         self.pool_size, self.linear_outer = oracle.pool_size, oracle.linear_outer
         self.homogeneous_utility = oracle.homogeneous_utility
         self.start, self.draw = oracle.start, oracle.draw
@@ -101,7 +108,10 @@ class FramedOracle:
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
         """v at u, and the way back to u."""
         inner = self._inner(self._frame.to_x(x), draw, gradient_rows)
-        return inner._replace(pullback=self._pulled(inner.pullback))
+        pullback = inner.pullback
 
-    def _pulled(self, pullback: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-        return lambda c: self._frame.pull(pullback(c))
+        def pulled(c: Tensor) -> Tensor:
+            gradient = self._frame.pull(pullback(c))
+            return gradient if self._region is None else self._region.tangent(x[: len(gradient)], gradient)
+
+        return inner._replace(pullback=pulled)

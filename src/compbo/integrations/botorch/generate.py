@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
-from botorch.acquisition.monte_carlo import SampleReducingMCAcquisitionFunction
 from botorch.exceptions.warnings import OptimizationWarning
 
-from compbo.acquisition.samples import DEFAULT_K, make_samples
+from compbo.acquisition.samples import DEFAULT_K
 from compbo.errors import OptionError
 from compbo.inputs import whole_number
-from compbo.integrations.botorch.evaluate import values_on_its_own_sample
-from compbo.integrations.botorch.fast import fast_oracle
-from compbo.integrations.botorch.frame import FramedOracle, make_frame
-from compbo.integrations.botorch.oracles import PlainOracle, UtilityOracle
-from compbo.integrations.botorch.samplers import NoBaseSamples, common_seed, with_fixed_samples
-from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer
-from compbo.seeds import stream
-from compbo.types import DTYPE, Budget
+from compbo.integrations.botorch.arguments import checked_bounds, checked_starts, equal_rows, fixed_values
+from compbo.integrations.botorch.climb import climbed
+from compbo.integrations.botorch.constraints import checked_constraints
+from compbo.integrations.botorch.frame import make_frame
+from compbo.maximizers import Maximizer, make_maximizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from torch import Tensor
 
-    from compbo.acquisition.samples import Samples
-    from compbo.integrations.botorch.frame import Frame
-    from compbo.maximizers import Entry
-    from compbo.types import Box, Oracle
+    from compbo.integrations.botorch.constraints import Constraints
 
 DEFAULT_STEPS = 64
 
@@ -92,43 +84,43 @@ class CandidateGenerator:
         acquisition_function: Any,
         lower_bounds: float | Tensor | None = None,
         upper_bounds: float | Tensor | None = None,
-        inequality_constraints: object = None,
-        equality_constraints: object = None,
-        nonlinear_inequality_constraints: object = None,
+        inequality_constraints: Sequence[Any] | None = None,
+        equality_constraints: Sequence[Any] | None = None,
+        nonlinear_inequality_constraints: Sequence[Any] | None = None,
         options: Mapping[str, Any] | None = None,
         fixed_features: Mapping[int, float | Tensor] | None = None,
         timeout_sec: float | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Candidates (b x q x d) and their values (b), all on the same fixed sample."""
-        if inequality_constraints or equality_constraints or nonlinear_inequality_constraints:
-            raise ValueError(
-                "compbo's maximizers know bounds and fixed features but no other constraints between inputs; "
-                "use BoTorch's gen_candidates_scipy for this problem."
-            )
+        """Candidates (b x q x d) and their values (b), all on the same fixed sample, all feasible."""
         generator = self._with_options(options or {})
-        shape = initial_conditions.shape
-        if len(shape) not in (2, 3):
-            raise ValueError(f"initial_conditions must be b x q x d or q x d, got shape {tuple(shape)}.")
-        x0 = initial_conditions.detach().reshape(-1, *shape[-2:])
-        if not bool(torch.isfinite(x0).flatten(1).all(1).any()):
-            raise ValueError("initial_conditions must hold at least one batch, of finite numbers.")
-        bounds = _bound(lower_bounds, x0, -torch.inf), _bound(upper_bounds, x0, torch.inf)
-        if not bool((bounds[0] <= bounds[1]).all()):
-            raise ValueError("lower_bounds must not exceed upper_bounds, nor be NaN.")
+        x0 = checked_starts(initial_conditions)
+        bounds = checked_bounds(lower_bounds, upper_bounds, x0.shape[-1])
+        constraints = checked_constraints(
+            inequality_constraints, equality_constraints, nonlinear_inequality_constraints, *x0.shape[1:]
+        )
+        self._refuse_rounding(constraints)
         deadline = None if timeout_sec is None else time.perf_counter() + timeout_sec
-        fixed = _fixed_values(fixed_features or {}, x0)
-        groups = _equal_rows(fixed, len(x0))
+        fixed = fixed_values(fixed_features or {}, x0)
+        groups = equal_rows(fixed, len(x0))
         candidates = torch.empty_like(x0)
         values = torch.empty(len(x0), dtype=x0.dtype, device=x0.device)
         for i, rows in enumerate(groups):
             own = {index: value[rows[0]] for index, value in fixed.items()}
-            frame = make_frame(x0[rows], *bounds, own, self.rounder)
+            frame = make_frame(x0[rows], *bounds, own, self.rounder, constraints)
             left = None if deadline is None else max(deadline - time.perf_counter(), 1e-3) / (len(groups) - i)
-            candidates[rows], found = generator._climb(acquisition_function, x0[rows], frame, left)
+            candidates[rows], found = climbed(generator, acquisition_function, x0[rows], frame, constraints, left)
             values[rows] = found.to(values)
         if not bool(torch.isfinite(values).any()):
-            warnings.warn("no restart has a finite acquisition value", OptimizationWarning, stacklevel=2)
-        return candidates.reshape(shape), values
+            where = " at a feasible point" if constraints.any else ""
+            warnings.warn(f"no restart has a finite acquisition value{where}", OptimizationWarning, stacklevel=2)
+        return candidates.reshape(initial_conditions.shape), values
+
+    def _refuse_rounding(self, constraints: Constraints) -> None:
+        if constraints.any and self.rounder is not None:
+            raise ValueError(
+                "rounder and constraints between inputs exclude each other, since a rounded point may violate them; "
+                "fix the discrete features with BoTorch's optimize_acqf_mixed."
+            )
 
     def _with_options(self, options: Mapping[str, Any]) -> CandidateGenerator:
         ours = {"maxiter": "steps", "minibatch": "minibatch", "rng_seed": "seed"}
@@ -143,54 +135,6 @@ class CandidateGenerator:
             )
         return replace(self, **{ours[name]: value for name, value in options.items() if name in ours})
 
-    def _climb(self, acqf: Any, x0: Tensor, frame: Frame, seconds: float | None) -> tuple[Tensor, Tensor]:
-        """The best of start, last and best point of every restart, on one fixed sample, and its value there."""
-        yardstick = with_fixed_samples(acqf, common_seed(self.seed))
-        values_at = values_on_its_own_sample(yardstick)
-        u0 = frame.to_u(x0)
-        if len(frame.free) == 0:
-            x = frame.to_bounded_x(u0)
-            return x, values_at(x)
-        oracle = FramedOracle(self._oracle(acqf, yardstick, frame.to_x(u0)), frame)
-        trace = self.maximizer(
-            oracle,
-            u0,
-            budget=Budget(self.steps, seconds),
-            box=_searchable(frame, self.maximizer),
-            generator=stream(self.seed, "gen_candidates", _digest(u0)),
-        )
-        ends = [torch.where(torch.isfinite(u), u, u0) for u in (trace.final, trace.best)]
-        points = torch.stack([frame.to_bounded_x(u) for u in (u0, *ends)])
-        values = torch.stack([values_at(x) for x in points])
-        chosen = values.argmax(0)
-        rows = torch.arange(len(x0))
-        return points[chosen.to(points.device), rows.to(points.device)], values[chosen, rows]
-
-    def _oracle(self, acqf: Any, yardstick: Any, x0: Tensor) -> Oracle:
-        """The acquisition function in the form that the maximizer wants."""
-        entry = self.maximizer.entry
-        if entry.form == "ERM" and entry.traits.one_draw:
-            return PlainOracle(yardstick)
-        if not isinstance(acqf, SampleReducingMCAcquisitionFunction):
-            return _plain(yardstick, entry, f"{type(acqf).__name__} is not a sample-reducing Monte-Carlo acquisition")
-
-        def samples(width: int) -> Samples:
-            return make_samples(entry.form, width, minibatch=self.minibatch, steps=self.steps)
-
-        fast = fast_oracle(acqf, x0.shape[1], samples)
-        if fast is not None:
-            return fast
-        try:
-            oracle = UtilityOracle(acqf, x0, samples, tracked=entry.traits.remembers)
-        except NoBaseSamples as posterior:
-            return _plain(yardstick, entry, f"the model's {posterior} has no normal base samples")
-        if not oracle.separable and entry.form == "Comp" and entry.traits.remembers:
-            raise ValueError(
-                f"{entry.name} needs a sample reduction that is a mean or a logmeanexp, which {type(acqf).__name__} "
-                "does not use; choose a maximizer with fresh samples, such as CAdam-ME or Adam-ERM."
-            )
-        return oracle
-
 
 def chosen_maximizer(maximizer: str | Maximizer | Callable[..., Any], hyperparameters: Mapping[str, Any]) -> Maximizer:
     """The maximizer of that name, or as it is, with the hyperparameters; OptionError if there is none."""
@@ -198,57 +142,3 @@ def chosen_maximizer(maximizer: str | Maximizer | Callable[..., Any], hyperparam
         return make_maximizer(maximizer if callable(maximizer) else str(maximizer), **hyperparameters)
     except KeyError as error:
         raise OptionError("maximizer", "{option}: {reason}", reason=error.args[0]) from error
-
-
-def _plain(acqf: Any, entry: Entry, reason: str) -> PlainOracle:
-    """The bare acquisition value, for the maximizers that need no samples."""
-    if entry.form == "ERM":
-        return PlainOracle(acqf)
-    able = ", ".join(other.name for other in CATALOGUE.values() if other.form == "ERM")
-    raise ValueError(f"{reason}, so {entry.name} has no samples to work on; choose one of {able}.")
-
-
-def _bound(bound: float | Tensor | None, x0: Tensor, absent: float) -> Tensor:
-    """(d,) in double precision."""
-    value = torch.as_tensor(absent if bound is None else bound).detach().to(device="cpu", dtype=DTYPE)
-    d = x0.shape[-1]
-    if value.numel() not in (1, d):
-        raise ValueError(f"bounds must be one number or one for each of the {d} features, got {value.numel()}.")
-    return value.flatten().expand(d)
-
-
-def _searchable(frame: Frame, maximizer: Maximizer) -> Box:
-    if maximizer.entry.order == 0 and not bool(torch.isfinite(frame.box.upper - frame.box.lower).all()):
-        raise ValueError(f"{maximizer.name} draws from the whole box, so it needs finite bounds.")
-    return frame.box
-
-
-def _fixed_values(fixed_features: Mapping[int, float | Tensor], x0: Tensor) -> dict[int, Tensor]:
-    """Every fixed feature as a tensor (b, q)."""
-    b, q, d = x0.shape
-    fixed = {}
-    for index, value in fixed_features.items():
-        if not -d <= index < d:
-            raise ValueError(f"fixed_features: {index} is not one of the {d} features.")
-        tensor = torch.as_tensor(value, dtype=x0.dtype, device=x0.device)
-        if tensor.numel() == 1:
-            tensor = tensor.reshape(1, 1)
-        elif tensor.shape == (b,):
-            tensor = tensor[:, None]
-        elif tensor.shape != (b, q):
-            raise ValueError(f"fixed_features: a tensor must have shape {b} or {b} x {q}, got {tuple(tensor.shape)}.")
-        fixed[index % d] = tensor.expand(b, q)
-    return fixed
-
-
-def _equal_rows(fixed: dict[int, Tensor], b: int) -> list[Tensor]:
-    """The restarts that share all fixed values, group by group: each group is one maximisation."""
-    if not fixed:
-        return [torch.arange(b)]
-    _, group = torch.unique(torch.cat(list(fixed.values()), 1).cpu(), dim=0, return_inverse=True)
-    return [(group == i).nonzero().squeeze(1) for i in range(int(group.max()) + 1)]
-
-
-def _digest(u: Tensor) -> str:
-    """A name of the start points: chunks of one call get streams of their own, and no counter is kept."""
-    return hashlib.sha256(u.contiguous().numpy().tobytes()).hexdigest()[:32]

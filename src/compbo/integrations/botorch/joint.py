@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from compbo.bo.starts import boltzmann
-from compbo.integrations.botorch.evaluate import values_on_its_own_sample
-from compbo.integrations.botorch.samplers import common_seed, with_fixed_samples
+from compbo.integrations.botorch.climb import Problem
 from compbo.seeds import stream
 from compbo.types import DTYPE
 
@@ -75,7 +74,7 @@ def best_batch(
     for index, value in fixed.items():
         raw[..., index] = value
     raw = raw if rounder is None else rounder(raw)
-    evaluate = values_on_its_own_sample(with_fixed_samples(acqf, common_seed(generate.seed)))
+    evaluate = Problem.of(acqf, generate.seed, raw).values
     start = raw[boltzmann(evaluate(raw), min(restarts, raw_batches), 1.0, random).to(raw.device)]
     ends, values = replace(generate, rounder=rounder)(
         start, acqf, lower_bounds=lower, upper_bounds=upper, fixed_features=fixed or None

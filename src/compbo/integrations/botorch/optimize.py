@@ -10,7 +10,9 @@ from botorch.optim.initializers import gen_batch_initial_conditions
 
 from compbo.acquisition.samples import DEFAULT_K
 from compbo.errors import OptionError
+from compbo.integrations.botorch.fast import is_plain_kind
 from compbo.integrations.botorch.generate import DEFAULT_STEPS, CandidateGenerator, chosen_maximizer
+from compbo.integrations.botorch.ranking import ranked_initial_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,6 +71,11 @@ def optimize_acqf(
                 maximizer_name=chosen.name,
                 known=", ".join(known_numbers),
             )
+    chosen_options = dict(options or {})
+    if nonlinear_inequality_constraints is not None:  # BoTorch's SLSQP takes one restart at a time, compbo takes all
+        chosen_options.setdefault("batch_limit", num_restarts)
+    elif ic_generator is None and is_plain_kind(acq_function):
+        ic_generator = ranked_initial_conditions
     optional: dict[str, Any] = {"return_acq_values": return_acq_values}
     known = inspect.signature(botorch.optim.optimize_acqf).parameters
     candidates, values = botorch.optim.optimize_acqf(
@@ -77,7 +84,7 @@ def optimize_acqf(
         q,
         num_restarts,
         raw_samples=raw_samples,
-        options=None if options is None else dict(options),
+        options=chosen_options or None,
         inequality_constraints=inequality_constraints,
         equality_constraints=equality_constraints,
         nonlinear_inequality_constraints=nonlinear_inequality_constraints,

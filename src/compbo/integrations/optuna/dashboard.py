@@ -10,7 +10,7 @@ from compbo.extras import load_optional
 from compbo.report.figures_asks import READINGS
 from compbo.report.theme import LIGHT
 from compbo.storage.signature import unpack
-from compbo.storage.stored_run import ASK
+from compbo.storage.trials import ASK
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -22,7 +22,7 @@ from compbo.integrations.optuna.planning import Decision, decide, first_of_block
 from compbo.integrations.optuna.trials import CONSTRAINTS, FINAL, PLAN, POINT, Reader, publish
 from compbo.seeds import derive_seed
 from compbo.space import Space
-from compbo.storage.stored_run import ASK
+from compbo.storage.trials import ASK
 from compbo.types import Budget
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from optuna.trial import TrialState
 
 from compbo.bo.history import History
+from compbo.bo.numbered_point import NumberedPoint
 from compbo.evaluation import Evaluation
 from compbo.space import Space
 from compbo.space.convert import on_its_step
@@ -75,7 +76,7 @@ class StudyView:
 
     def history(self, pending: Mapping[int, Point]) -> History:
         """The history with these pending points, by trial number."""
-        points = tuple(point for _, point in sorted(pending.items()))
+        points = tuple(NumberedPoint(point, number) for number, point in sorted(pending.items()))
         return History(tuple(self.evaluations), points, self.repeats_allowed)
 
 
@@ -167,15 +168,16 @@ def _evaluation(point: Point, trial: FrozenTrial, range_of_completed: tuple[floa
     reported, but never as better or worse than every completed one: it was not measured to the end.
     """
     if trial.state == TrialState.FAIL:
-        return Evaluation(point, None, "failed")
+        return Evaluation(point, None, "failed", trial.number)
     if not is_feasible(trial):
-        return Evaluation(point, None, "infeasible")
+        return Evaluation(point, None, "infeasible", trial.number)
     value = trial.value
     if value is None or not math.isfinite(value):
-        return Evaluation(point, None, "pruned" if trial.state == TrialState.PRUNED else f"the value was {value}")
+        reason = "pruned" if trial.state == TrialState.PRUNED else f"the value was {value}"
+        return Evaluation(point, None, reason, trial.number)
     if trial.state == TrialState.PRUNED:
         if range_of_completed is None:
-            return Evaluation(point, None, "pruned")
+            return Evaluation(point, None, "pruned", trial.number)
         low, high = range_of_completed
-        return Evaluation(point, min(max(value, low), high), "pruned")
-    return Evaluation(point, value)
+        return Evaluation(point, min(max(value, low), high), "pruned", trial.number)
+    return Evaluation(point, value, number=trial.number)

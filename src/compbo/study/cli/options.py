@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from compbo.console import Plugin  # noqa: TC001 - Typer reads it
+from compbo.console import Plugin, say
 from compbo.errors import OptionError
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ class MethodOptions:
     grid: Annotated[Path | None, _option("A grid of your own: a TOML file.", GRID)] = None
     task: Annotated[list[str] | None, _option("Only these tasks: levy-16, 'rf-*'.", KEEP)] = None
     dimension: Annotated[list[int] | None, _option("Only these dimensions.", KEEP)] = None
-    acquisition: Annotated[list[str] | None, _option("Only these acquisition functions.", KEEP)] = None
+    acquisition: Annotated[
+        list[str] | None, _option("Only these acquisition functions; none: methods without one.", KEEP)
+    ] = None
     optimiser: Annotated[
         list[str] | None, _option("Only these optimisers: CAdam, '*-ME'.", KEEP, "--optimiser", "--optimizer")
     ] = None
@@ -80,12 +82,19 @@ class MethodOptions:
             cells: any.
 
         Returns:
-            Those that pass the filters.
+            Those that pass the filters. Methods that are left out for having no acquisition function are named.
         """
         from compbo.study.grid import Filter
 
         axes = {field.name for field in fields(Filter)} & {field.name for field in fields(self)}
-        return Filter(**{axis: tuple(getattr(self, axis) or ()) for axis in axes}).apply(cells)
+        wanted = Filter(**{axis: tuple(getattr(self, axis) or ()) for axis in axes})
+        kept, left_out = wanted.apply(cells), wanted.left_out_without_acquisition(cells)
+        if left_out:
+            say(
+                f"Note: {', '.join(left_out)} {'has' if len(left_out) == 1 else 'have'} no acquisition function and "
+                f"{'is' if len(left_out) == 1 else 'are'} left out; --acquisition none keeps them."
+            )
+        return kept
 
 
 @dataclass(frozen=True)

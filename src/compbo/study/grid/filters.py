@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from compbo.study.grid.names import matching
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from compbo.study.cell import Cell
 
+NO_ACQUISITION = "none"  # the acquisition function of methods that have none, as a filter names it
+
 
 @dataclass(frozen=True)
 class Filter:
@@ -21,7 +23,7 @@ class Filter:
     Args:
         task: specs of tasks.
         dimension: of the unit cube.
-        acquisition: names of acquisition functions.
+        acquisition: names of acquisition functions; `none` keeps the methods that have none.
         optimiser: names of optimisers.
         seed: seeds.
 
@@ -50,7 +52,7 @@ class Filter:
         axes: dict[str, tuple[tuple[Any, ...], list[Any]]] = {
             "task": (self.task, [cell.task for cell in cells]),
             "dimension": (self.dimension, [cell.dimension for cell in cells]),
-            "acquisition": (self.acquisition, [cell.method.acquisition for cell in cells]),
+            "acquisition": (self.acquisition, [cell.method.acquisition or NO_ACQUISITION for cell in cells]),
             "optimiser": (self.optimiser, [cell.method.optimiser for cell in cells]),
             "seed": (self.seed, [cell.seed for cell in cells]),
         }
@@ -63,12 +65,27 @@ class Filter:
             raise ValueError("Filter: no cell passes all of these filters together; leave one of them out.")
         return [cell for cell, kept in zip(cells, keep, strict=True) if kept]
 
+    def left_out_without_acquisition(self, cells: Sequence[Cell]) -> list[str]:
+        """Methods that have no acquisition function, and are left out for that reason alone.
+
+        Args:
+            cells: some of which pass.
+
+        Returns:
+            Their names.
+        """
+        if not self.acquisition or NO_ACQUISITION in self.acquisition:
+            return []
+        others = replace(self, acquisition=()).apply(cells)
+        return list(dict.fromkeys(cell.method.optimiser for cell in others if not cell.method.acquisition))
+
 
 def _allowed(axis: str, wanted: tuple[Any, ...], values: list[Any]) -> set[Any]:
-    present = [value for value in dict.fromkeys(values) if value != ""]
+    present = list(dict.fromkeys(values))
     allowed: set[Any] = set()
     for value in wanted:
-        found = matching(value, present) if isinstance(value, str) else [value] * (value in present)
+        named = present if value == NO_ACQUISITION else [name for name in present if name != NO_ACQUISITION]
+        found = matching(value, named) if isinstance(value, str) else [value] * (value in present)
         if not found:
             hint = meant_or_known(value, map(str, present), otherwise="there are")
             raise ValueError(f"Filter: none of these cells has the {axis} {value!r}; {hint}")

@@ -31,7 +31,7 @@ class BaselineMethod:
 
     def ask(self, count: int) -> list[Point]:
         """The next points."""
-        return self._baseline.ask(count)
+        return [*self._baseline.ask(count)]
 
     def tell(self, points: Sequence[Mapping[str, Any]], losses: Sequence[float | None]) -> None:
         """Report losses."""

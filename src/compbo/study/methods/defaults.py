@@ -78,7 +78,7 @@ class DefaultMethod:
 
     def ask(self, count: int) -> list[Point]:
         """The next joint batch."""
-        return self._optimizer.ask(count)
+        return list(self._optimizer.ask(count))
 
     def tell(self, points: Sequence[Mapping[str, Any]], losses: Sequence[float | None]) -> None:
         """Report losses."""

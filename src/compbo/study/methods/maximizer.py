@@ -42,7 +42,7 @@ class MaximizerMethod:
 
     def ask(self, count: int) -> list[Point]:
         """The next joint batch."""
-        return self._optimizer.ask(count)
+        return [*self._optimizer.ask(count)]
 
     def tell(self, points: Sequence[Mapping[str, Any]], losses: Sequence[float | None]) -> None:
         """Report losses."""

@@ -98,10 +98,10 @@ class FunctionTask:
 
     def evaluate(self, params: Mapping[str, Any]) -> float:
         """The function's value, which must be a finite number."""
-        value, reason = as_outcome(self.function(params))
-        if value is None:
-            raise ValueError(f"Task {self.name}: the function {reason}.")
-        return value
+        outcome = as_outcome(self.function(params))
+        if outcome.value is None:
+            raise ValueError(f"Task {self.name}: the function {outcome.message}.")
+        return outcome.value
 
     def true_value(self, params: Mapping[str, Any]) -> float | None:
         """The function's value, if it has no noise."""

@@ -1,0 +1,179 @@
+"""docs/defaults.md and its figure, from results/defaults.parquet: what each choice is worth on the development tasks.
+
+python -m benchmarks.defaults.page
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from compbo.study.outputs.compact import finished, from_bytes
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results" / "defaults.parquet"
+PAGE = ROOT / "docs" / "defaults.md"
+FIGURE = ROOT / "docs" / "defaults.svg"
+BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
+BASE = "compbo-plain"
+SMALLEST = 1e-3  # of a normalised regret: below it runs count as equal
+MARGIN = 0.05  # by which the smallest loss lies below the best of all runs, where it is not known
+RESAMPLES = 2000
+
+WORDS = {
+    "compbo": 'the default: `outputs="auto"`, `acquisition="portfolio"`',
+    "compbo-plain": '`outputs="none"`, `acquisition="ucb"`: the paper\'s method',
+    "compbo-ucb": 'the default with `acquisition="ucb"`',
+    "compbo-sr": 'the default with `acquisition="sr"`',
+    "compbo-logei": 'the default with `acquisition="logei"`',
+    "compbo-ucb-sr-logei": 'the default with `acquisition=["ucb", "sr", "logei"]`',
+    "compbo-outputs-none": 'the default with `outputs="none"`',
+    "compbo-outputs-log": 'the default with `outputs="log"`',
+    "compbo-cadam": 'the default with `maximizer="CAdam"`',
+    "compbo-adam": 'the default with `maximizer="Adam-ERM"`',
+    "compbo-random": 'the default with `maximizer="RS"`',
+    "compbo-around-90": "the default with nine tenths of the raw batches around the incumbents",
+    "compbo-dimension-scaled": 'the default with `priors="dimension-scaled"`',
+    "random-search": "random search",
+}
+
+
+class Effect(NamedTuple):
+    """The regret of a variant in units of the base's: geometric mean over tasks, with its 95 % interval."""
+
+    name: str
+    ratio: float
+    low: float
+    high: float
+    tasks: int
+    pairs: int
+    better: int  # tasks on which the mean over the seeds is better
+
+
+def normalised_regrets(table: pd.DataFrame) -> pd.Series:
+    """(last loss - smallest) / (best loss of the initial design - smallest) by task, seed and method.
+
+    Args:
+        table: of the cells.
+
+    Returns:
+        Numbers from `SMALLEST` on. The smallest loss is the optimum; where it is not known, the best of all runs, which
+        then has a regret of `MARGIN`, so that one lucky run does not make all others infinitely bad.
+    """
+    rows = finished(table)
+    first, last = rows["best"].map(lambda curve: curve[0]), rows["best"].map(lambda curve: curve[-1])
+    seen = last.groupby(rows["task"]).transform("min")
+    least = rows["floor"].where(rows["floor_kind"] == "optimum", seen)
+    index = pd.MultiIndex.from_frame(rows[["task", "seed", "optimiser"]])
+    margin = np.where(rows["floor_kind"] == "optimum", 0.0, MARGIN)
+    return pd.Series((((last - least) / (first - least)).clip(SMALLEST, 1.0) + margin).to_numpy(), index=index)
+
+
+def effects(regret: pd.Series) -> list[Effect]:
+    """Every variant against the base, on the tasks and seeds that both ran.
+
+    Args:
+        regret: by task, seed and method.
+
+    Returns:
+        The best first.
+    """
+    logs = np.log(regret).unstack("optimiser")
+    found = []
+    for name in logs.columns:
+        paired = (logs[name] - logs[BASE]).dropna()
+        if paired.empty:
+            continue
+        by_task = [group.to_numpy() for _, group in paired.groupby("task")]
+        low, high = _interval(by_task)
+        means = np.array([task.mean() for task in by_task])
+        found.append(
+            Effect(str(name), float(np.exp(means.mean())), low, high, len(means), len(paired), int((means < 0).sum()))
+        )
+    return sorted(found, key=lambda effect: effect.ratio)
+
+
+def _interval(by_task: list[np.ndarray]) -> tuple[float, float]:
+    """Stratified bootstrap: the tasks stay, their seeds are drawn again."""
+    generator = np.random.default_rng(0)
+    draws = [task[generator.integers(len(task), size=(RESAMPLES, len(task)))].mean(1) for task in by_task]
+    low, high = np.quantile(np.exp(np.mean(draws, axis=0)), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def table_of(found: list[Effect], regret: pd.Series) -> str:
+    """The effects in Markdown, and under them every task.
+
+    Args:
+        found: the effects.
+        regret: by task, seed and method.
+
+    Returns:
+        Two tables.
+    """
+    lines = ["| method | regret / the paper's method | 95 % interval | better on | runs |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {WORDS[e.name]} | {e.ratio:.2f} | {e.low:.2f} to {e.high:.2f} | {e.better} of {e.tasks} tasks | {e.pairs} |"
+        for e in found
+    ]
+    logs = np.log(regret).unstack("optimiser")
+    per_task = np.exp(logs.sub(logs[BASE], axis=0).groupby("task").mean())
+    names = [e.name for e in found if e.name != BASE]
+    lines += ["", "By task:", "", "| task | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    for task, row in per_task.iterrows():
+        cells = ["" if np.isnan(row[name]) else f"{row[name]:.2f}" for name in names]
+        lines.append(f"| {str(task).rpartition(':')[2].replace('_', ' ')} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def draw(found: list[Effect]) -> None:
+    """The effects as dots with intervals.
+
+    Args:
+        found: the effects.
+    """
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    mpl.rcParams["svg.hashsalt"] = "compbo"
+    shown = [effect for effect in found if effect.name != BASE][::-1]
+    figure, axes = plt.subplots(figsize=(8.0, 0.9 + 0.42 * len(shown)), layout="constrained")
+    for y, effect in enumerate(shown):
+        colour = "#0072B2" if effect.name == "compbo" else "#555555"
+        axes.plot([effect.low, effect.high], [y, y], color=colour, linewidth=2.5, solid_capstyle="round")
+        axes.plot(effect.ratio, y, "o", color=colour, markersize=8)
+        axes.annotate(f"{effect.ratio:.2f}", (effect.ratio, y), (0, 8), textcoords="offset points", ha="center", size=9)
+    axes.axvline(1.0, color="black", linewidth=1, linestyle=":")
+    axes.set_yticks(range(len(shown)), [effect.name for effect in shown])
+    axes.set_ylim(-0.6, len(shown) - 0.3)
+    axes.set_xscale("log")
+    ticks = [0.25, 0.5, 1.0, 2.0, 4.0]
+    reach = min(e.low for e in shown) / 1.3, max(1.0, *(e.high for e in shown)) * 1.3
+    ticks = [tick for tick in ticks if reach[0] < tick < reach[1]]
+    axes.set_xlim(*reach)
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("final regret in units of the paper's method (UCB, no transform); left is better")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(FIGURE, metadata={"Date": None})
+    plt.close(figure)
+
+
+def main() -> None:
+    """Write the table into the page, and the figure."""
+    table = from_bytes(RESULTS.read_bytes(), str(RESULTS))
+    regret = normalised_regrets(table)
+    found = effects(regret)
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text(f"{before}{BEGIN}\n\n{table_of(found, regret)}\n\n{END}{after}", encoding="utf-8")
+    draw(found)
+
+
+if __name__ == "__main__":
+    main()

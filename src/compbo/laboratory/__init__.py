@@ -1,0 +1,1 @@
+"""Ask and tell through files: what a laboratory does without Python, one command at a time."""
