@@ -57,7 +57,7 @@ def files(tmp_path_factory: pytest.TempPathFactory, hostile: Optimizer) -> dict[
         "wide": plain_run(8, parameters=200),
     }
     optuna_study(f"sqlite:///{folder / 'others.db'}")
-    others, facts = load_study(folder / "others.db")
+    others, _, facts = load_study(folder / "others.db")
     assert facts is not None
     written = {name: write_report(run, folder / f"{name}.html", title=SCRIPT) for name, run in runs.items()}
     return {**written, "others": write_report(others, folder / "others.html", facts=facts)}

@@ -34,7 +34,7 @@ def report(study: optuna.Study) -> Report:
 
 
 def report_of(study: optuna.Study) -> Report:
-    optimizer, facts = load_study(study._storage, study.study_name)
+    optimizer, _, facts = load_study(study._storage, study.study_name)
     assert facts is not None
     return collect(optimizer, "others", facts)
 
@@ -91,7 +91,7 @@ def test_pruned_is_not_failed(study: optuna.Study, report: Report) -> None:
 
 
 def test_the_page_says_what_it_leaves_out(study: optuna.Study) -> None:
-    optimizer, facts = load_study(study._storage, study.study_name)
+    optimizer, _, facts = load_study(study._storage, study.study_name)
     assert facts is not None
     page = render_report(optimizer, facts=facts)
     assert "in an Optuna study." in page
@@ -112,6 +112,14 @@ def test_the_command_reports_and_exports_it(study: optuna.Study, tmp_path: Path)
     assert len(load_records(storage)) == 42
 
 
+def test_loaded_in_python_it_is_the_same(study: optuna.Study, tmp_path: Path) -> None:
+    result = compbo.load(study._storage, study.study_name)
+    assert (result.best_params, result.best_value) == (study.best_params, study.best_value)
+    assert set(result.history.columns) >= CONDITIONAL
+    result.report(tmp_path / "page.html")
+    assert "PED-ANOVA" in (tmp_path / "page.html").read_text()
+
+
 @pytest.mark.parametrize("ended", [0, 1])
 def test_a_study_that_has_just_begun(tmp_path: Path, ended: int) -> None:
     study = optuna.create_study(study_name="new", storage=f"sqlite:///{tmp_path / 'new.db'}")
@@ -127,7 +135,7 @@ def test_a_study_that_has_just_begun(tmp_path: Path, ended: int) -> None:
 def test_a_run_of_compbos_own_has_no_such_facts(tmp_path: Path) -> None:
     storage = str(tmp_path / "run.db")
     compbo.minimize(lambda p: p["x"], {"x": compbo.Float(0, 1)}, evaluations=3, storage=storage)
-    optimizer, facts = load_study(storage)
+    optimizer, _, facts = load_study(storage)
     assert facts is None
     assert collect(optimizer)["evaluator"] == ""
 

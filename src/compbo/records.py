@@ -34,7 +34,7 @@ class Record:
     Attributes:
         number: in the order of asking.
         state: COMPLETE, FAIL, PRUNED or RUNNING (asked for, and not told): Optuna's words.
-        value: what was measured, of a pruned one what it reported last; None if there is none.
+        value: what was measured; None if there is none.
         params: the point.
         message: why it failed, or what was told beside the value.
         suggested: the point that was suggested, where another one was evaluated in its place.
@@ -63,6 +63,7 @@ class StudyFacts(NamedTuple):
         records: every trial that has ended, with all its parameters.
         modelled: the places in `records` of the evaluations that an optimizer has: those in the shared space.
         running: how many trials have not ended.
+        reported: the last value that a pruned trial reported, by its number, where it reported one.
         definitions: of the parameters that not every trial has, or not with one range: kind and range, in words.
         importance: share of every parameter, the largest first, as Optuna computes it; empty if it cannot.
         evaluator: Optuna's name of how.
@@ -71,6 +72,7 @@ class StudyFacts(NamedTuple):
     records: Sequence[Record]
     modelled: Sequence[int]
     running: int
+    reported: Mapping[int, float]
     definitions: Mapping[str, tuple[str, str]]
     importance: Mapping[str, float]
     evaluator: str

@@ -190,9 +190,9 @@ def report(
 
     target = output if output is not None else default_output(run, ".html")
     check_target(target)
-    optimizer, facts = load_study(run, study_name)
+    study = load_study(run, study_name)
     title = study_name or Path(run).name
-    write_report(optimizer, target, title=title, facts=facts)
+    write_report(study.optimizer, target, title=title, facts=study.facts)
     say(f"Report: {target}")
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from compbo.bo.history import sign_of
 from compbo.bo.verdict import Verdict
-from compbo.records import COMPLETE, FAIL, Record
+from compbo.records import COMPLETE, FAIL, PRUNED, Record
 from compbo.report.axes import ParameterAxis, axis_of, definition, fraction, position
 from compbo.report.reproduce import as_python, call_in_python, settings_rows, software_and_machine
 from compbo.report.slices import SLICES, ModelSummary, Share, summarise_model
@@ -122,7 +123,7 @@ def _rows(evaluations: Sequence[Evaluation], facts: StudyFacts | None) -> list[R
             Record(i, FAIL if e.failed else COMPLETE, e.value, e.params, e.message) for i, e in enumerate(evaluations)
         ]
     else:
-        records = list(facts.records)
+        records = [replace(r, value=facts.reported.get(r.number)) if r.state == PRUNED else r for r in facts.records]
     return [
         Row(place=place, number=r.number, state=r.state, value=r.value, params=r.params, message=r.message)
         for place, r in enumerate(records)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from compbo.bo.history import best_evaluation
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
     from compbo.bo.optimizer import Optimizer
     from compbo.bo.telemetry import Telemetry
-    from compbo.records import Record
+    from compbo.records import Record, StudyFacts
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a run found."""
+    """What a run found. facts: what a study of another program says beyond the parameters that its trials share."""
 
     optimizer: Optimizer
     records: tuple[Record, ...]
+    facts: StudyFacts | None = field(default=None, compare=False)
 
     @property
     def best(self) -> Record | None:
@@ -44,7 +45,7 @@ class Result:
     @property
     def history(self) -> pd.DataFrame:
         """One row per evaluation: number, state, value, the parameters, message."""
-        return to_frame(self.records, self.optimizer.space.names)
+        return to_frame(self.records, None if self.facts is not None else self.optimizer.space.names)
 
     @property
     def telemetry(self) -> list[Telemetry]:
@@ -55,7 +56,7 @@ class Result:
         """Write the run as one HTML page."""
         from compbo.report import write_report
 
-        write_report(self.optimizer, path, title=title)
+        write_report(self.optimizer, path, title=title, facts=self.facts)
 
     def __repr__(self) -> str:
         failed = sum(record.state == FAIL for record in self.records)

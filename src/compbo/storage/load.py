@@ -64,15 +64,20 @@ def load_run(
     return read.optimizer, read.records
 
 
-def load_study(
-    source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None
-) -> tuple[Optimizer, StudyFacts | None]:
-    """The optimizer of a stored run, and what a study of another program says beyond it; None for a run of compbo's."""
+class LoadedStudy(NamedTuple):
+    """A stored run with its records, and what a study of another program says beyond it; None for a run of compbo's."""
+
+    optimizer: Optimizer
+    records: list[Record]
+    facts: StudyFacts | None
+
+
+def load_study(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> LoadedStudy:
+    """All that is known of a stored run, or of any Optuna study with one objective."""
     study = open_study(source, study_name)
-    read = _read(study)
-    if read.ours:
-        return read.optimizer, None
-    return read.optimizer, study_facts(study.storage, study.study_id, read.records, read.optimizer.space)
+    optimizer, records, ours = _read(study)
+    facts = None if ours else study_facts(study.storage, study.study_id, records, optimizer.space)
+    return LoadedStudy(optimizer, records, facts)
 
 
 class _Read(NamedTuple):

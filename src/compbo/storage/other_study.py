@@ -54,7 +54,7 @@ def point_in(space: Space, record: Record) -> dict[str, Any] | None:
         return None
 
 
-def last_reported(trial: FrozenTrial) -> float | None:
+def _last_reported(trial: FrozenTrial) -> float | None:
     """The last value that a pruned trial reported; None if it reported none, or none that is finite."""
     value = trial.intermediate_values.get(trial.last_step) if trial.last_step is not None else None
     return value if value is not None and math.isfinite(value) else None
@@ -63,11 +63,14 @@ def last_reported(trial: FrozenTrial) -> float | None:
 def study_facts(storage: BaseStorage, study_id: int, records: Sequence[Record], space: Space) -> StudyFacts:
     """What the report of a study needs beyond the shared space."""
     ended = [record for record in records if record.state != RUNNING]
+    trials = storage.get_all_trials(study_id, deepcopy=False)
+    reported = {trial.number: _last_reported(trial) for trial in trials if trial.state.name == PRUNED}
     return StudyFacts(
         records=ended,
         modelled=[place for place, record in enumerate(ended) if point_in(space, record) is not None],
         running=len(records) - len(ended),
-        definitions=_definitions(storage.get_all_trials(study_id, deepcopy=False), space),
+        reported={number: value for number, value in reported.items() if value is not None},
+        definitions=_definitions(trials, space),
         importance=_importance(storage, study_id),
         evaluator=EVALUATOR,
     )

@@ -14,7 +14,7 @@ from compbo.bo.telemetry import Telemetry
 from compbo.evaluation import Evaluation
 from compbo.records import COMPLETE, FAIL, PRUNED, RUNNING, Record
 from compbo.space.convert import on_its_step
-from compbo.storage.other_study import last_reported, point_in
+from compbo.storage.other_study import point_in
 from compbo.storage.signature import unpack
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _record(trial: FrozenTrial, origin: FrozenTrial) -> Record:
     return Record(
         trial.number,
         state={"COMPLETE": COMPLETE, "RUNNING": RUNNING, "PRUNED": PRUNED}.get(trial.state.name, FAIL),
-        value=trial.value if trial.state.name == "COMPLETE" else last_reported(trial) if pruned else None,
+        value=trial.value if trial.state.name == "COMPLETE" else None,
         params=params,
         message=str(trial.user_attrs.get(MESSAGE, "pruned" if pruned else "")),
         suggested=suggested,
