@@ -70,6 +70,9 @@ def test_a_run_with_a_file(folder: Path) -> None:
     plugin = ("--plugin", "own_skeletons.py")
     compbo_output(folder, *arguments, "-n", "6", *plugin)
     compbo_output(folder, *arguments, "-n", "7", "--plugin", "own_skeletons", "--workers", "1")  # as a module: resumed
+    by_hand = ("ask", "hand.db", "-n", "2")
+    compbo_output(folder, *by_hand, "--space", "space.toml", *METHOD, *plugin)
+    compbo_output(folder, *by_hand, *plugin)
     compbo_output(folder, "report", "run.db", *plugin)
     assert "sign_ascent" in (folder / "run.html").read_text()
     _, error = compbo_output(folder, "report", "run.db", code=2)

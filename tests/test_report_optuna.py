@@ -95,6 +95,7 @@ def test_the_page_says_what_it_leaves_out(study: optuna.Study) -> None:
     assert facts is not None
     page = render_report(optimizer, facts=facts)
     assert "in an Optuna study." in page
+    assert "chosen from" not in page  # all that can be used were used
     assert "Pruned trials are not in it." in page
     assert "Parameters that not every trial shares are not in it: " in page
     assert "its sampler and settings are not known here" in page

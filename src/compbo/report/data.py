@@ -65,6 +65,7 @@ class Report(TypedDict):
     importance: list[Share]
     evaluator: str  # what Optuna computed the importance with; empty: it is that of the model
     optuna: bool  # whether another program ran the study
+    modelled: int  # evaluations that a model can use
     surrogate: ModelSummary | None
     no_surrogate: str  # why there is none
     asks: list[Telemetry]
@@ -107,6 +108,7 @@ def collect(optimizer: Optimizer, title: str | None = None, facts: StudyFacts | 
         importance=shares,
         evaluator=evaluator,
         optuna=facts is not None,
+        modelled=len(places),
         surrogate=surrogate,
         no_surrogate=why_not,
         asks=asks,

@@ -197,7 +197,7 @@ def _model_lead(report: Report) -> str:
     model = report["surrogate"]
     if model is None:
         return "What the model believes the objective looks like."
-    known = len(report["evaluations"]) - len(of_state(report, PRUNED))
+    known = report["modelled"]
     words = f"A Gaussian process ({model['kernel']} kernel) fitted to {counted(model['observations'], 'evaluation')}"
     words += (
         f", chosen from {known}: the best ones and an even share of the others" if model["observations"] < known else ""
