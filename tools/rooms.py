@@ -45,7 +45,7 @@ ROOMS = {
         "types, numbers, seeds, errors, words, files",
         (
             *("errors", "words", "versions", "files", "inputs", "extras", "seeds", "numerics", "threads", "types"),
-            *("evaluation", "records", "strict_json"),
+            *("evaluation", "records", "plugins", "strict_json"),
         ),
     ),
     "space": Room("parameters <-> unit cube", ("space",), ("base",)),
@@ -69,7 +69,7 @@ ROOMS = {
         ("integrations",),
         ("base", "space", "surrogate", "acquisition", "maximizers", "bo", "storage", "report"),
     ),
-    "public names": Room("import compbo", ("",), ("base", "space", "acquisition", "maximizers", "bo", "run")),
+    "public names": Room("import compbo", ("", "parts"), ("base", "space", "acquisition", "maximizers", "bo", "run")),
     "console": Room("how commands speak", ("console",), ("base",)),
     "study.cell": Room("one experiment, as data", ("study", "study.cell"), ("base", "acquisition", "maximizers")),
     "study.tasks": Room("what is optimised", ("study.tasks",), ("base", "space")),

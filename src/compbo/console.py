@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,6 +18,7 @@ from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
 from compbo.errors import CompboError
+from compbo.plugins import load_installed, load_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes
 FROM_THE_USER = (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError, ImportError)
 EXPECTED = (CompboError, ValueError, OSError, ImportError)  # their messages say all; any other error is a surprise
+
+Plugin = Annotated[
+    list[str] | None,
+    typer.Option("--plugin", help="Your own parts: own.py or a module (docs/own_parts.md).", show_default=False),
+]
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -122,8 +128,9 @@ class Command(TyperCommand):
         return _without_types_of_switches(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
+        """Load the plugins that are named, and run the command."""
         try:
+            _load_plugins(ctx.params)
             return super().invoke(ctx)
         except KeyboardInterrupt:
             say("Interrupted.")
@@ -135,6 +142,15 @@ class Command(TyperCommand):
                 raise
             _say_in_color(error_line(error, flags(self)))
             raise typer.Exit(exit_code(error)) from None
+
+
+def _load_plugins(options: dict[str, Any]) -> None:
+    """Those that a command with the option `Plugin` is given, and those of installed packages."""
+    if "plugin" in options:
+        with interrupts_end_at_once():
+            load_installed()
+            for reference in options["plugin"] or ():
+                load_plugin(reference)
 
 
 def _without_types_of_switches(parameters: list[Any]) -> list[Any]:

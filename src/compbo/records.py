@@ -7,18 +7,18 @@ import io
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compbo.files import write_atomically
 from compbo.inputs import check_target
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
-COMPLETE, FAIL, RUNNING = "COMPLETE", "FAIL", "RUNNING"
+COMPLETE, FAIL, PRUNED, RUNNING = "COMPLETE", "FAIL", "PRUNED", "RUNNING"
 COLUMNS = ("number", "state", "value")  # before the parameters
 TIMES = ("asked", "ended", "seconds", "traceback")  # after the message
 MISSING = object()  # in the place of a parameter that an evaluation does not have
@@ -33,7 +33,7 @@ class Record:
 
     Attributes:
         number: in the order of asking.
-        state: COMPLETE, FAIL or RUNNING (asked for, and not told): Optuna's words.
+        state: COMPLETE, FAIL, PRUNED or RUNNING (asked for, and not told): Optuna's words.
         value: what was measured; None if there is none.
         params: the point.
         message: why it failed, or what was told beside the value.
@@ -54,6 +54,28 @@ class Record:
     asked: str = field(default="", compare=False, repr=False)
     ended: str = field(default="", compare=False, repr=False)
     seconds: float | None = field(default=None, compare=False, repr=False)
+
+
+class StudyFacts(NamedTuple):
+    """What a study that another program wrote with Optuna says beyond the parameters that its trials share.
+
+    Attributes:
+        records: every trial that has ended, with all its parameters.
+        modelled: the places in `records` of the evaluations that an optimizer has: those in the shared space.
+        running: how many trials have not ended.
+        reported: the last value that a pruned trial reported, by its number, where it reported one.
+        definitions: of the parameters that not every trial has, or not with one range: kind and range, in words.
+        importance: share of every parameter, the largest first, as Optuna computes it; empty if it cannot.
+        evaluator: Optuna's name of how.
+    """
+
+    records: Sequence[Record]
+    modelled: Sequence[int]
+    running: int
+    reported: Mapping[int, float]
+    definitions: Mapping[str, tuple[str, str]]
+    importance: Mapping[str, float]
+    evaluator: str
 
 
 def last_failure(records: Iterable[Record]) -> str:

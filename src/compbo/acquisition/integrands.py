@@ -9,12 +9,11 @@ lines of its maths, with their derivatives beside them.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import torch
 
-from compbo.errors import OptionError
 from compbo.inputs import real
 
 if TYPE_CHECKING:
@@ -73,8 +72,8 @@ def _settle(acquisition: Any, name: str, *, zero_allowed: bool = False) -> None:
     object.__setattr__(acquisition, name, number)
 
 
-class _MaxMean:
-    """f(v) = (1/M) sum_m max_j v_jm: the outer function of EI, SR and UCB."""
+class MaxMean:
+    """f(v) = (1/M) sum_m max_j v_jm: the outer function of EI, SR and UCB, to inherit from."""
 
     linear_outer: ClassVar[bool] = True
     homogeneous_utility: ClassVar[bool] = True
@@ -93,7 +92,7 @@ class _MaxMean:
 
 
 @dataclass(frozen=True)
-class EI(_MaxMean):
+class EI(MaxMean):
     """Expected improvement: v = ReLU(mu + L z - f*).
 
     >>> import torch, compbo
@@ -115,7 +114,7 @@ class EI(_MaxMean):
 
 
 @dataclass(frozen=True)
-class SR(_MaxMean):
+class SR(MaxMean):
     """Simple regret: v = mu + L z.
 
     >>> import compbo
@@ -135,7 +134,7 @@ class SR(_MaxMean):
 
 
 @dataclass(frozen=True)
-class UCB(_MaxMean):
+class UCB(MaxMean):
     """Upper confidence bound: v = mu + sqrt(beta pi / 2) |L z|, centred on mu as in the paper.
 
     Args:
@@ -270,35 +269,3 @@ class LogEI:
 # Below this the logarithm is cut off. No v is that small, but a tracker that takes differences (SCSC, MSVR) may leave a
 # mean of 0 or less; squares of the quotient stay finite.
 _TINY = 1e-100
-
-ACQUISITIONS: dict[str, type[Any]] = {cls.name: cls for cls in (EI, PI, SR, UCB, LogEI)}
-
-
-def get_acquisition(acquisition: str | Acquisition) -> Acquisition:
-    """An acquisition by name (`"ucb"`, with its default parameters) or as it is."""
-    if isinstance(acquisition, str) and acquisition.lower() in ACQUISITIONS:
-        return ACQUISITIONS[acquisition.lower()]()  # type: ignore[no-any-return]
-    if isinstance(acquisition, (str, type)) or not hasattr(acquisition, "inner_vjp"):
-        raise OptionError(
-            "acquisition",
-            "{option} {given!r} is unknown; choose one of {known}.",
-            given=acquisition,
-            known=", ".join(ACQUISITIONS),
-            note="Or pass an object, for instance UCB(beta=4).",
-        )
-    return acquisition
-
-
-def acquisition_to_dict(acquisition: Acquisition) -> dict[str, Any]:
-    """Name and parameters, for JSON."""
-    return {"name": acquisition.name, **asdict(acquisition)}  # type: ignore[call-overload]
-
-
-def acquisition_from_dict(data: dict[str, Any]) -> Acquisition:
-    """The acquisition function that `acquisition_to_dict` wrote as `data`."""
-    known = get_acquisition(str(data.get("name")))
-    parameters = {key: value for key, value in data.items() if key != "name"}
-    unknown = set(parameters) - set(asdict(known))  # type: ignore[call-overload]
-    if unknown:
-        raise ValueError(f"acquisition {known.name!r} has no parameter {', '.join(sorted(unknown))}.")
-    return type(known)(**parameters)

@@ -5,14 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from compbo.acquisition.integrands import (
-    SR,
-    UCB,
-    Acquisition,
-    acquisition_from_dict,
-    acquisition_to_dict,
-    get_acquisition,
-)
+from compbo.acquisition.integrands import SR, UCB, Acquisition
+from compbo.acquisition.registry import acquisition_from_dict, acquisition_to_dict, get_acquisition
 from compbo.errors import OptionError
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from compbo.strict_json import dumps, with_numbers
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from compbo.acquisition.integrands import Acquisition
     from compbo.acquisition.portfolio import Portfolio
@@ -57,7 +57,7 @@ class Optimizer:
         space: Space | Mapping[str, Any],
         *,
         acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-        maximizer: str | Maximizer = "CAdam-ME",
+        maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
         hyperparameters: Mapping[str, Any] = MappingProxyType({}),
         batch_size: int = 1,
         direction: Direction = "minimize",
@@ -80,7 +80,7 @@ class Optimizer:
             space: a `Space`, or a mapping of names to parameters.
             acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take
                 turns from ask to ask, or "portfolio": UCB and SR in turn.
-            maximizer: a name of the catalogue, or a `Maximizer`.
+            maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
             hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
             batch_size: points that are suggested together.
             direction: "minimize" or "maximize".
@@ -210,7 +210,11 @@ class Optimizer:
         return model_of(self._space, self._settings, observations)
 
     def to_json(self) -> str:
-        """Everything needed to go on elsewhere as if never stopped, in JSON that every program reads."""
+        """Everything needed to go on elsewhere as if never stopped, in JSON that every program reads.
+
+        OptionError for an acquisition function or a maximizer that is not registered.
+        """
+        self._settings.check_saveable()
         return dumps(
             {
                 "version": FORMAT,

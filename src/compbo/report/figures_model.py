@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from compbo.report.slices import ModelSummary, Pair, Slice
 
 BARS = 20
+OF_THE_MODEL = "Share of the sum of 1 / lengthscale (%)"
 
 
-def importance(surrogate: ModelSummary) -> Figure:
-    """A bar for each of the most important parameters of the surrogate, the first on top."""
-    shares = [(name(share["name"]), share["share"]) for share in surrogate["importance"][:BARS]]
+def importance(report: Report) -> Figure:
+    """A bar for each of the most important parameters of the report, the first on top."""
+    shares = [(name(share["name"]), share["share"]) for share in report["importance"][:BARS]]
+    how = f"Share by Optuna's {report['evaluator']} (%)" if report["evaluator"] else OF_THE_MODEL
     places = list(range(len(shares)))
     bar = {
         "type": "bar",
@@ -31,7 +33,7 @@ def importance(surrogate: ModelSummary) -> Figure:
         "hoverinfo": "skip",
     }
     layout = {
-        "xaxis": {"title": {"text": "Share of the sum of 1 / lengthscale (%)"}, "rangemode": "tozero"},
+        "xaxis": {"title": {"text": how}, "rangemode": "tozero"},
         "yaxis": {
             "tickvals": places,
             "ticktext": [words for words, _ in shares],
@@ -160,7 +162,7 @@ def axis_layout(axis: ParameterAxis) -> Figure:
     return layout
 
 
-def _observed(report: Report, surrogate: ModelSummary, which: str) -> tuple[list[float], list[float | None]]:
+def _observed(report: Report, surrogate: ModelSummary, which: str) -> tuple[list[float | None], list[float | None]]:
     places = report["positions"][which]
     nearest = surrogate["nearest"]
     return [places[i] for i in nearest], [report["evaluations"][i]["value"] for i in nearest]
@@ -168,4 +170,4 @@ def _observed(report: Report, surrogate: ModelSummary, which: str) -> tuple[list
 
 def _best_position(report: Report, which: str) -> float:
     best = report["best"]
-    return report["positions"][which][best["number"] if best is not None else 0]
+    return report["positions"][which][best["place"] if best is not None else 0] or 0.0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
+from compbo.records import FAIL, PRUNED
+from compbo.report.data import of_state
 from compbo.report.figures_asks import READINGS
 from compbo.report.labels import number
 from compbo.words import counted
@@ -51,19 +53,20 @@ def rows(pairs: Iterable[tuple[str, ...]]) -> str:
 def tiles(report: Report) -> str:
     """The figures at the top of the page."""
     best, asks = report["best"], report["asks"]
-    failed = sum(row["value"] is None for row in report["evaluations"])
+    pruned = len(of_state(report, PRUNED))
+    ended = f"{len(of_state(report, FAIL))} failed" + (f", {pruned} pruned" if pruned else "")
     spent = sum(ask.fit_seconds + ask.start_seconds + ask.maximise_seconds for ask in asks)
     found = f"evaluation {best['number']}" if best is not None else "no successful evaluation yet"
     pending = f", {report['pending']} pending" if report["pending"] else ""
     made = [
         tile("Best value", number(best["value"]) if best is not None else "–", found, " first"),
-        tile("Evaluations", str(len(report["evaluations"])), f"{failed} failed{pending}"),
+        tile("Evaluations", str(len(report["evaluations"])), f"{ended}{pending}"),
         tile(
             "Direction",
             report["direction"],
             "higher is better" if report["direction"] == "maximize" else "lower is better",
         ),
-        tile("Parameters", str(len(report["axes"])), _kinds(report)),
+        tile("Parameters", str(len(report["axes"]) + report["conditional"]), _kinds(report)),
     ]
     if asks:
         made.append(tile("Last ask", asks[-1].verdict, f"{counted(len(asks), 'ask')}, {number(spent, 3)} s in all"))
@@ -100,7 +103,7 @@ def notes(report: Report) -> str:
         more = len(best["at_edge"]) - 8
         named += f" and {more} more" if more > 0 else ""
         found.append(f"The best point lies at the edge of the range of {named}. A wider range may hold a better one.")
-    failed = [row for row in report["evaluations"] if row["value"] is None]
+    failed = of_state(report, FAIL)
     if failed:
         last = failed[-1]["message"] or "no message"
         last = last if len(last) <= 300 else last[:299] + "…"
@@ -120,6 +123,11 @@ def verdict_list() -> str:
 def log_control() -> str:
     """The switch to a log axis."""
     return '<label class="control"><input type="checkbox" id="log-values"> Log axis</label>'
+
+
+def all_control() -> str:
+    """The switch that shows the values off the chart, too."""
+    return '<label class="control"><input type="checkbox" id="all-values"> All values</label>'
 
 
 def share_control() -> str:

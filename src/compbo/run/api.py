@@ -49,7 +49,7 @@ def minimize(
     progress: bool | None = None,
     callback: Callable[[Optimizer], None] | None = None,
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-    maximizer: str | Maximizer = "CAdam-ME",
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
     kernel: str = "matern52",
     priors: str = "paper",
@@ -89,7 +89,7 @@ def minimize(
         callback: called with the optimizer after every evaluation.
         acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
             from ask to ask, or "portfolio": UCB and SR in turn.
-        maximizer: a name of the catalogue, or a `Maximizer`.
+        maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
@@ -167,7 +167,7 @@ def maximize(
     progress: bool | None = None,
     callback: Callable[[Optimizer], None] | None = None,
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-    maximizer: str | Maximizer = "CAdam-ME",
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
     kernel: str = "matern52",
     priors: str = "paper",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compbo.run.result import Result
-from compbo.storage import load_run
+from compbo.storage import load_study
 
 if TYPE_CHECKING:
     from compbo.run.plan import Storage
@@ -30,5 +30,5 @@ def load(source: Storage, study_name: str | None = None) -> Result:
     >>> compbo.load(storage).best_value == result.best_value
     True
     """
-    optimizer, records = load_run(source, study_name)
-    return Result(optimizer, tuple(records))
+    study = load_study(source, study_name)
+    return Result(study.optimizer, tuple(study.records), study.facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from compbo.bo.history import best_evaluation
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from compbo.bo.optimizer import Optimizer
     from compbo.bo.telemetry import Telemetry
-    from compbo.records import Record
+    from compbo.records import Record, StudyFacts
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,6 +26,7 @@ class Result:
     Args:
         optimizer: as it is after the last evaluation; `optimizer.ask()` goes on from there.
         records: every evaluation, in the order of asking.
+        facts: what a study of another program says beyond the parameters that its trials share.
 
     >>> import compbo
     >>> result = compbo.minimize(lambda p: (p["n"] - 2) ** 2, {"n": compbo.Int(1, 3)}, evaluations=3)
@@ -35,6 +36,7 @@ class Result:
 
     optimizer: Optimizer
     records: tuple[Record, ...]
+    facts: StudyFacts | None = field(default=None, compare=False)
 
     @property
     def best(self) -> Record | None:
@@ -54,7 +56,7 @@ class Result:
     @property
     def history(self) -> pd.DataFrame:
         """One row per evaluation: number, state, value, the parameters, message."""
-        return to_frame(self.records, self.optimizer.space.names)
+        return to_frame(self.records, None if self.facts is not None else self.optimizer.space.names)
 
     @property
     def telemetry(self) -> list[Telemetry]:
@@ -65,7 +67,7 @@ class Result:
         """Write the run as one HTML page."""
         from compbo.report import write_report
 
-        write_report(self.optimizer, path, title=title)
+        write_report(self.optimizer, path, title=title, facts=self.facts)
 
     def __repr__(self) -> str:
         failed = sum(record.state == FAIL for record in self.records)

@@ -9,15 +9,16 @@ from compbo.bo.settings import Settings
 from compbo.errors import NoRunError, OptionError
 from compbo.space import Space
 from compbo.storage.connect import connect, quiet_optuna
+from compbo.storage.other_study import shared_space, study_facts
 from compbo.storage.signature import SETTINGS, SPACE, VERSION, unpack
-from compbo.storage.trials import contents_of, records_of, shared_space
+from compbo.storage.trials import contents_of, records_of
 
 if TYPE_CHECKING:
     import os
 
     from optuna.storages import BaseStorage
 
-    from compbo.records import Record
+    from compbo.records import Record, StudyFacts
 
 
 class UnknownRunError(OptionError, NoRunError):
@@ -65,16 +66,46 @@ def load_run(
 
     source: a file, a URL or a storage. study_name: needed if there are several.
     """
-    storage, study_id, _ = open_study(source, study_name)
+    read = _read(open_study(source, study_name))
+    return read.optimizer, read.records
+
+
+class LoadedStudy(NamedTuple):
+    """A stored run with its records, and what a study of another program says beyond it; None for a run of compbo's."""
+
+    optimizer: Optimizer
+    records: list[Record]
+    facts: StudyFacts | None
+
+
+def load_study(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> LoadedStudy:
+    """All that is known of a stored run, or of any Optuna study with one objective."""
+    study = open_study(source, study_name)
+    optimizer, records, ours = _read(study)
+    facts = None if ours else study_facts(study.storage, study.study_id, records, optimizer.space)
+    return LoadedStudy(optimizer, records, facts)
+
+
+class _Read(NamedTuple):
+    """A study as it stood at one moment; ours: whether compbo began it."""
+
+    optimizer: Optimizer
+    records: list[Record]
+    ours: bool
+
+
+def _read(study: OpenStudy) -> _Read:
+    storage, study_id, _ = study
     trials = storage.get_all_trials(study_id, deepcopy=False)
     attributes = storage.get_study_system_attrs(study_id)
-    if VERSION in attributes:
+    ours = VERSION in attributes
+    if ours:
         space, settings = signed(attributes)
     else:
         space = shared_space(trials)
         settings = Settings(direction=storage.get_study_directions(study_id)[0].name.lower())  # type: ignore[arg-type]
     contents = contents_of(space, trials)
-    return Optimizer.resume(space, settings, contents.history, contents.telemetry), contents.records
+    return _Read(Optimizer.resume(space, settings, contents.history, contents.telemetry), contents.records, ours)
 
 
 def signature_of(source: str | os.PathLike[str] | BaseStorage, study_name: str | None) -> Signature | None:

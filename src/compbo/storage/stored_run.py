@@ -76,6 +76,8 @@ class StoredRun:
 
         brief: it will be closed within moments, so that others may wait for it.
         """
+        if storage is not None:
+            settings.check_saveable()
         with explained(storage):
             backend = connect(storage, write=True)
             study_id = find_or_create(backend, name, settings.direction)

@@ -45,7 +45,7 @@ def optimize_acqf(
     return_acq_values: bool = True,
     return_full_tree: bool = False,
     retry_on_optimization_warning: bool = True,
-    maximizer: str | Maximizer = "CAdam-ME",
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
     minibatch: int = DEFAULT_K,
     seed: int = 0,
     **more: Any,

@@ -15,26 +15,31 @@ reaches.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compbo.maximizers.catalogue import compositional, first_order, later, second_order, zero_order
 from compbo.maximizers.entry import Entry, Maximizer
+from compbo.maximizers.function import function_entry
+from compbo.plugins import HOW_TO_ADD, load_installed
 from compbo.words import meant_or_known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CATALOGUE: dict[str, Entry] = {}
 
 
-def register(entry: Entry) -> Entry:
+def register(maximizer: Entry | Callable[..., Any]) -> Entry:
     """Add a row to the catalogue, so that `maximizer=` knows its name.
 
-    The row is known in this process: a program that starts others has to register it there as well, best in a module
-    that they all import.
+    The row is known in this process: a program that starts others names the module as a plugin (docs/own_parts.md).
 
     Args:
-        entry: the row; a ValueError if it is not an `Entry` or its name is taken.
+        maximizer: the row, or a function with a `form`, of which `compbo.maximizers.function_entry` makes one; a
+            ValueError if it is neither, or if its name is taken by another.
 
     Returns:
-        The same row.
+        The row.
 
     >>> import compbo
     >>> from dataclasses import replace
@@ -43,9 +48,10 @@ def register(entry: Entry) -> Entry:
     'RS-again'
     >>> del compbo.CATALOGUE["RS-again"]
     """
-    if not isinstance(entry, Entry):
-        raise ValueError(f"register: a compbo.maximizers.Entry is wanted, got {entry!r}.")
-    if entry.name in CATALOGUE:
+    if not isinstance(maximizer, Entry) and (isinstance(maximizer, type) or not callable(maximizer)):
+        raise ValueError(f"register: a compbo.maximizers.Entry or a function with a form is wanted, got {maximizer!r}.")
+    entry = maximizer if isinstance(maximizer, Entry) else function_entry(maximizer)
+    if CATALOGUE.get(entry.name, entry) != entry:
         raise ValueError(f"register: there is a maximizer called {entry.name!r} already; choose another name.")
     CATALOGUE[entry.name] = entry
     return entry
@@ -54,21 +60,26 @@ def register(entry: Entry) -> Entry:
 for _family in (zero_order, first_order, second_order, compositional, later):
     for _entry in _family.ENTRIES:
         register(_entry)
+BUILT_IN = frozenset(CATALOGUE)  # the rows of the package; all others are the user's
 
 
 def get_entry(name: str) -> Entry:
-    """The row of that name; a KeyError that lists the names that resemble it if there is none."""
+    """The row of that name, also of an installed plugin; a KeyError that lists the names that resemble it otherwise."""
+    if isinstance(name, str) and name not in CATALOGUE:
+        load_installed()
     try:
         return CATALOGUE[name]
     except (KeyError, TypeError):
-        raise KeyError(f"no maximizer is called {name!r}; {meant_or_known(name, CATALOGUE)}") from None
+        hint = meant_or_known(name, CATALOGUE)
+        raise KeyError(f"no maximizer is called {name!r}; {hint} {HOW_TO_ADD}") from None
 
 
-def make_maximizer(maximizer: str | Entry | Maximizer, /, **hyperparameters: Any) -> Maximizer:
+def make_maximizer(maximizer: str | Entry | Maximizer | Callable[..., Any], /, **hyperparameters: Any) -> Maximizer:
     """A maximizer as a value.
 
     Args:
-        maximizer: a name of the catalogue, an entry, or a maximizer that is to get other hyperparameters.
+        maximizer: a name of the catalogue, an entry, a maximizer that is to get other hyperparameters, or a function
+            with a `form`.
         hyperparameters: by name; the others keep their defaults, or the values of the given maximizer.
 
     Returns:
@@ -79,4 +90,13 @@ def make_maximizer(maximizer: str | Entry | Maximizer, /, **hyperparameters: Any
     """
     if isinstance(maximizer, Maximizer):
         return replace(maximizer, hyperparameters={**maximizer.hyperparameters, **hyperparameters})
-    return Maximizer(maximizer if isinstance(maximizer, Entry) else get_entry(maximizer), hyperparameters)
+    if isinstance(maximizer, Entry):
+        return Maximizer(maximizer, hyperparameters)
+    if callable(maximizer) and not isinstance(maximizer, type):
+        return Maximizer(function_entry(maximizer), hyperparameters)
+    return Maximizer(get_entry(maximizer), hyperparameters)  # type: ignore[arg-type]  # any other type: a KeyError
+
+
+def is_registered(maximizer: Maximizer) -> bool:
+    """Whether its name stands for it, so that it can be saved by name."""
+    return CATALOGUE.get(maximizer.name) == maximizer.entry

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compbo.baselines.thompson import FLAVOURS
-from compbo.maximizers import CATALOGUE
+from compbo.maximizers import BUILT_IN, CATALOGUE
 from compbo.study.methods import baselines, peers
 from compbo.study.methods.defaults import VARIANTS, DefaultMethod, settings_of
 from compbo.study.methods.maximizer import MaximizerMethod
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from compbo.study.tasks import Task
 
 MAXIMIZER = "maximizer"  # the kind of all methods of the catalogue
-GROUPS = ("paper", "extended", "default", "baseline", "peer")
+GROUPS = ("paper", "extended", "own", "default", "baseline", "peer")
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,14 @@ def optimiser_group(name: str) -> str:
         name: on the axis of optimisers.
 
     Returns:
-        `paper` or `extended` for the catalogue, else `default` (the library as it comes, and its variants), `baseline`
-        or `peer`.
+        `paper` or `extended` for the catalogue, `own` for what was registered, else `default` (the library as it comes,
+        and its variants), `baseline` or `peer`.
 
     >>> optimiser_group("CAdam"), optimiser_group("SOX"), optimiser_group("bohb"), optimiser_group("pycma")
     ('paper', 'extended', 'baseline', 'peer')
     """
+    if name in CATALOGUE and name not in BUILT_IN:
+        return "own"
     if name in CATALOGUE:
         return "extended" if CATALOGUE[name].category == "extended" else "paper"
     return KINDS[name].group
