@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from compbo.acquisition import registry as acquisitions
-from compbo.maximizers import Entry
+from compbo.maximizers import Entry, Maximizer
 from compbo.maximizers import register as register_maximizer
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def register(part: Part) -> Part:
     """
     if isinstance(part, type):
         acquisitions.register(part)
-    elif isinstance(part, Entry) or callable(part):
+    elif isinstance(part, Entry) or (callable(part) and not isinstance(part, Maximizer)):
         register_maximizer(part)
     else:
         raise ValueError(

@@ -48,7 +48,7 @@ def register(maximizer: Entry | Callable[..., Any]) -> Entry:
     'RS-again'
     >>> del compbo.CATALOGUE["RS-again"]
     """
-    if not isinstance(maximizer, Entry) and (isinstance(maximizer, type) or not callable(maximizer)):
+    if not isinstance(maximizer, Entry) and (isinstance(maximizer, type | Maximizer) or not callable(maximizer)):
         raise ValueError(f"register: a compbo.maximizers.Entry or a function with a form is wanted, got {maximizer!r}.")
     entry = maximizer if isinstance(maximizer, Entry) else function_entry(maximizer)
     if CATALOGUE.get(entry.name, entry) != entry:
