@@ -30,6 +30,7 @@ from compbo.report import (
     figures_asks,
     figures_check,
     figures_model,
+    figures_progress,
     labels,
     render_report,
     slices,
@@ -237,7 +238,7 @@ def test_both_palettes_have_the_same_colours() -> None:
 
 def test_failed_evaluations_are_crosses_on_the_axis(hostile: Optimizer) -> None:
     report = collect(hostile)
-    (failed,) = [trace for trace in figures.progress(report)["data"] if trace["name"] == "Failed"]
+    (failed,) = [trace for trace in figures_progress.progress(report)["data"] if trace["name"] == "Failed"]
     assert failed["x"] == [i for i, e in enumerate(hostile.evaluations) if e.failed]
     assert set(failed["y"]) == {0.0}
     assert failed["yaxis"] == "y2"

@@ -29,7 +29,7 @@ class CrossValidation:
     Everything is in the units of the objective; one entry per successful evaluation that the model was fitted to. The
     hyperparameters stay those of the fit to all. Noise is a part of what is predicted.
 
-    Attributes:
+    Args:
         numbers: of the trials.
         values: what was measured.
         means: what was expected.
@@ -38,6 +38,12 @@ class CrossValidation:
         residuals: standardised, (t(value) - mu) / s in the units of the output transform t: about N(0, 1) if the model
             is right. Positive where the value was larger than expected.
         log_densities: of the values, the transform counted; their sum compares models of the same values.
+
+    >>> import compbo
+    >>> optimizer = compbo.Optimizer({"x": compbo.Float(0, 1)})
+    >>> optimizer.tell([{"x": i / 10} for i in range(11)], [(i - 3) ** 2 for i in range(11)])
+    >>> isinstance(optimizer.cross_validation(), compbo.CrossValidation)
+    True
     """
 
     numbers: tuple[int, ...]

@@ -23,7 +23,7 @@ LARGEST_RELATIVE_NOISE = 1e100  # in units of the values' deviation: nothing can
 
 
 def model_of(space: Space, settings: Settings, observations: Observations) -> GP:
-    """The surrogate of the observations, of which at least one has a value; of at most `model_points` of them."""
+    """The surrogate of the observations, at most `model_points` of them; at least one of them must have a value."""
     observations = thinned(observations, settings.model_points)
     return fit_model(
         space,

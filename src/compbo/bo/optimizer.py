@@ -26,7 +26,7 @@ from compbo.strict_json import dumps, with_numbers
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from compbo.acquisition.integrands import Acquisition
     from compbo.acquisition.portfolio import Portfolio
@@ -44,6 +44,10 @@ FORMAT = 4  # of what `to_json` writes
 class Optimizer:
     """Bayesian optimisation by ask and tell.
 
+    Args:
+        space: a `Space`, or a mapping of names to parameters.
+        options: the fields of `Settings`: acquisition, maximizer, batch_size, direction, seed, noise, outputs, ...
+
     >>> import compbo
     >>> optimizer = compbo.Optimizer({"x": compbo.Float(0, 1)}, batch_size=2, seed=0)
     >>> points = optimizer.ask()
@@ -57,7 +61,7 @@ class Optimizer:
         space: Space | Mapping[str, Any],
         *,
         acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-        maximizer: str | Maximizer = "CAdam-ME",
+        maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
         hyperparameters: Mapping[str, Any] = MappingProxyType({}),
         batch_size: int = 1,
         direction: Direction = "minimize",
@@ -80,7 +84,7 @@ class Optimizer:
             space: a `Space`, or a mapping of names to parameters.
             acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take
                 turns from ask to ask, or "portfolio": UCB and SR in turn.
-            maximizer: a name of the catalogue, or a `Maximizer`.
+            maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
             hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
             batch_size: points that are suggested together.
             direction: "minimize" or "maximize".
@@ -124,7 +128,7 @@ class Optimizer:
     def resume(
         cls, space: Space, settings: Settings, history: History, telemetry: Iterable[Telemetry] = ()
     ) -> Optimizer:
-        """The optimizer that has this history behind it, and the telemetry of its asks."""
+        """An optimizer that goes on from this history; telemetry: of the asks so far."""
         optimizer = cls(space)
         optimizer._settings, optimizer._history, optimizer._telemetry = settings, history, tuple(telemetry)
         return optimizer
@@ -136,7 +140,7 @@ class Optimizer:
 
     @property
     def settings(self) -> Settings:
-        """Everything else that determines a suggestion, but for the history."""
+        """Everything but the space and the history that determines a suggestion."""
         return self._settings
 
     @property
@@ -156,7 +160,7 @@ class Optimizer:
 
     @property
     def telemetry(self) -> list[Telemetry]:
-        """What every ask looked like, its verdict first of all; a list of the caller's own."""
+        """What every ask looked like, with its verdict; a list of the caller's own."""
         return list(self._telemetry)
 
     @property
@@ -255,7 +259,11 @@ class Optimizer:
         return model_of(self._space, self._settings, observations)
 
     def to_json(self) -> str:
-        """Everything needed to go on elsewhere as if never stopped, in JSON that every program reads."""
+        """Everything needed to go on elsewhere as if never stopped, in JSON that every program reads.
+
+        OptionError for an acquisition function or a maximizer that is not registered.
+        """
+        self._settings.check_saveable()
         return dumps(
             {
                 "version": FORMAT,
@@ -271,7 +279,7 @@ class Optimizer:
 
     @classmethod
     def from_json(cls, text: str) -> Optimizer:
-        """The inverse of `to_json`; ValueError if the text is something else."""
+        """The optimizer that `to_json` wrote as `text`; ValueError if the text is something else."""
         try:
             data = json.loads(text)
         except (TypeError, ValueError):

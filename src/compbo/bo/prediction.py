@@ -21,10 +21,16 @@ if TYPE_CHECKING:
 class Prediction(NamedTuple):
     """What a model expects of the objective at a point, noise not included.
 
-    Attributes:
+    Args:
         mean: the expected value.
         deviation: how sure the model is: a standard deviation.
         improvement: the probability that the value is better than the best observed one.
+
+    >>> import compbo
+    >>> optimizer = compbo.Optimizer({"x": compbo.Float(0, 1)})
+    >>> optimizer.tell([{"x": 0.1}, {"x": 0.5}, {"x": 0.9}], [1.0, 0.0, 1.0])
+    >>> isinstance(optimizer.predict({"x": 0.4}), compbo.Prediction)
+    True
     """
 
     mean: float

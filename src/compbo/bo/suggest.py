@@ -29,7 +29,7 @@ INCUMBENTS = 8  # best observations around which raw batches are drawn
 
 
 class Suggestion(NamedTuple):
-    """The points to evaluate next, and how they were found."""
+    """The points to evaluate next, and the telemetry: how they were found."""
 
     points: list[Point]
     telemetry: Telemetry

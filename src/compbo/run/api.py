@@ -52,7 +52,7 @@ def minimize(
     progress: bool | None = None,
     callback: Callable[[Optimizer], object] | None = None,
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-    maximizer: str | Maximizer = "CAdam-ME",
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
     kernel: str = "matern52",
     priors: str = "paper",
@@ -95,7 +95,7 @@ def minimize(
         callback: called with the optimizer after every evaluation; it stops the run by returning `compbo.STOP`.
         acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
             from ask to ask, or "portfolio": UCB and SR in turn.
-        maximizer: a name of the catalogue, or a `Maximizer`.
+        maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
@@ -177,7 +177,7 @@ def maximize(
     progress: bool | None = None,
     callback: Callable[[Optimizer], object] | None = None,
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-    maximizer: str | Maximizer = "CAdam-ME",
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
     kernel: str = "matern52",
     priors: str = "paper",
@@ -191,7 +191,7 @@ def maximize(
     minibatch: int = 128,
     **unknown: Never,
 ) -> Result:
-    """Maximise an expensive function; arguments, result and errors are those of `minimize`.
+    """Maximise an expensive function; arguments, result and errors are as for `minimize`.
 
     >>> import compbo
     >>> result = compbo.maximize(lambda p: -p["n"], {"n": compbo.Int(1, 4)}, evaluations=4, seed=0)

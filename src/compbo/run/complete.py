@@ -32,7 +32,10 @@ def complete_run(
     seed: int,
     settings: Mapping[str, Any],
 ) -> Result:
-    """Carry out a plan: `minimize` and `maximize` without their warnings, for the command line, which has its own."""
+    """The result of a plan: `minimize` and `maximize` without their warnings; the command line has its own.
+
+    seed, settings: as for `minimize`.
+    """
     if not callable(objective):
         raise ValueError(f"The objective must be a function of one dictionary, got {type(objective).__name__}.")
     if plan.executor is not None and plan.batch_size is None:

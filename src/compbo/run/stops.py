@@ -30,7 +30,13 @@ STOP = Answer.STOP
 
 
 class Stopped(StrEnum):
-    """Why a run ended."""
+    """Why a run ended.
+
+    >>> import compbo
+    >>> result = compbo.minimize(lambda p: p["n"], {"n": compbo.Int(1, 3)}, evaluations=3, target=3)
+    >>> result.stopped is compbo.Stopped.TARGET, str(result.stopped)
+    (True, 'target reached')
+    """
 
     EVALUATIONS = "evaluations used up"
     TARGET = "target reached"

@@ -46,7 +46,7 @@ class Hyperparameters(NamedTuple):
     """theta: lengthscales (d,), output scale s_f^2 and noise s_n^2 (variances, standardised units)."""
 
     lengthscale: Tensor
-    outputscale: float
+    outputscale: float  # a variance
     noise: float
 
 
@@ -63,7 +63,10 @@ class _Forward(NamedTuple):
 
 
 class NegativeLogPosterior:
-    """J(theta) and its gradient in log hyperparameters, theta = log (lengthscales, output scale[, noise])."""
+    """J(theta) and its gradient in log hyperparameters, theta = log (lengthscales, output scale[, noise]).
+
+    x, y, kernel, priors: of the fit. noise: a fixed variance, or None to learn it.
+    """
 
     def __init__(
         self,
@@ -132,7 +135,7 @@ class NegativeLogPosterior:
         noise = at.hyperparameters.noise
         inverse_factor = inverse_of_factor(at.factor)
         alpha = inverse_factor.mT @ at.whitened
-        # dJ/dC = -M/2, of which the lower triangle is enough; tr(M C) = y^T alpha - n spares a pass over K
+        # dJ/dC = -M/2; its lower triangle is enough; tr(M C) = y^T alpha - n spares a pass over K
         m = torch.addr(lower_inverse(inverse_factor), alpha, alpha, beta=-1.0)
         trace = noise * float(m.diagonal().sum())
         known = 0.0 if self.errors is None else float(m.diagonal() @ self.errors)

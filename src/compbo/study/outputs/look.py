@@ -32,6 +32,7 @@ CLASS_LOOKS = {
     "second": Look("#56b4e9", DASHED, "^"),
     "second-comp": Look("#e69f00", SOLID, "^"),
     "extended": Look("#6a3d9a", SOLID, "D"),
+    "default": Look("#117733", SOLID, "h"),
     "thompson": Look("#222222", DOTTED, "v"),
     "bohb": Look("#5c5c5c", DASHDOT, "P"),
     "random-search": Look("#a3a3a3", DOTTED, "X"),
@@ -63,6 +64,20 @@ _COLOURS = {
     "SCSC-Adam": "#b15bd0",
     "SOX": "#3f007d",
     "MSVR": "#a98bc0",
+    "compbo": "#117733",
+    "compbo-plain": "#44aa99",
+    "compbo-outputs-none": "#332288",
+    "compbo-outputs-log": "#88ccee",
+    "compbo-ucb": "#999933",
+    "compbo-sr": "#ddcc77",
+    "compbo-logei": "#661100",
+    "compbo-ucb-sr-logei": "#cc6677",
+    "compbo-cadam": "#882255",
+    "compbo-adam": "#aa4499",
+    "compbo-random": "#bbbbbb",
+    "compbo-around-90": "#6699cc",
+    "compbo-dimension-scaled": "#aa4466",
+    "compbo-model-128": "#228833",
     "thompson-function": "#222222",
     "thompson-weight": "#4d4d4d",
     "thompson-decoupled": "#707070",
@@ -75,12 +90,15 @@ _LINES = {"FSM": DASHDOT, "ME": DOTTED}  # of a form that shares its colour with
 
 
 def class_look(group: str) -> Look:
-    """Of a class of optimisers."""
+    """The look of a class of optimisers, a group."""
     return CLASS_LOOKS[group]
 
 
 def look(optimiser: str) -> Look:
-    """Of an optimiser: ERM and FSM of one rule share a colour, and so do a method and its memory-efficient form."""
+    """The look of an optimiser.
+
+    ERM and FSM of one rule share a colour, and so do a method and its memory-efficient form.
+    """
     axes = method_axes(optimiser)
     of_class = CLASS_LOOKS[axes.group]
     colour = _COLOURS.get(axes.member.removesuffix("-ME"), of_class.colour)
@@ -88,7 +106,7 @@ def look(optimiser: str) -> Look:
 
 
 def for_text(colour: str) -> str:
-    """The same hue, dark enough for small words on white: a contrast of 4.5, as WCAG asks for."""
+    """A colour of the same hue, dark enough for small words on white: a contrast of 4.5, as WCAG asks for."""
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     keep = 1.0
     while 1.05 / (_luminance([part * keep for part in parts]) + 0.05) < 4.5:
@@ -103,7 +121,7 @@ def _luminance(parts: list[float]) -> float:
 
 
 def on_dark(colour: str) -> str:
-    """The same hue, light enough for a dark page."""
+    """A colour of the same hue, light enough for a dark page."""
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     brightness = (0.299 * parts[0] + 0.587 * parts[1] + 0.114 * parts[2]) / 255.0
     share = max(0.0, min(0.65, 1.1 * (0.62 - brightness)))
