@@ -12,6 +12,7 @@ import pytest
 
 import compbo
 import compbo.maximizers.catalogue
+import compbo.run.stops
 import compbo.study
 from docstrings import undescribed
 
@@ -61,7 +62,8 @@ def test_a_public_name_has_an_example(name: str) -> None:
     if inspect.isclass(value) or inspect.isfunction(value):
         assert doctest.DocTestFinder(recurse=False).find(value, name)[0].examples
     else:  # data: the module that defines it shows it
-        assert f">>> compbo.{name}" in (inspect.getdoc(compbo.maximizers.catalogue) or "")
+        shown = [inspect.getdoc(module) or "" for module in (compbo.maximizers.catalogue, compbo.run.stops)]
+        assert f">>> compbo.{name}" in "\n".join(shown)
 
 
 @pytest.mark.parametrize("name", compbo.__all__)

@@ -136,7 +136,7 @@ def told_evaluation(
 
 
 def saved_error(error: Any) -> float | None:
-    """The standard deviation of a value, >= 0, or None; ValueError for anything else."""
+    """The error of a value, a standard deviation >= 0, or None; ValueError for anything else."""
     if error is None:
         return None
     deviation = real(one_element(error))

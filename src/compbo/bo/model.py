@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from compbo.surrogate.gp import GP
     from compbo.surrogate.outputs import OutputTransform
 
-LARGEST_RELATIVE_ERROR = 1e4  # in units of the values' deviation: such an observation says nothing
+LARGEST_RELATIVE_ERROR = 1e4  # in units of the values' deviation: that observation says nothing
 LARGEST_RELATIVE_NOISE = 1e100  # in units of the values' deviation: nothing can be learnt, and its square is finite
 
 
@@ -84,7 +84,7 @@ def fit_model(
 def error_variances(errors: Tensor, y: Tensor, transform: OutputTransform) -> Tensor:
     """Errors (n,) of the values y as the GP takes them: variances in the units of the standardised t(y).
 
-    Each is multiplied by the slope of t at its own value.
+    Each is multiplied by the slope of the transform t at its own value.
     """
     relative = errors * transform.slope(y) / standardise(transform.forward(y)).scale
     return relative.clamp_max(LARGEST_RELATIVE_ERROR).square()

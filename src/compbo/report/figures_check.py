@@ -17,7 +17,7 @@ FEW = 8  # values: fewer than these say little about a model
 
 
 def check_figure(surrogate: ModelSummary) -> Figure:
-    """Predicted over measured values with their 95 % intervals; what lies outside of its interval stands out."""
+    """Values that the surrogate predicts over measured ones, with 95 % intervals; what lies outside stands out."""
     check, places = surrogate["check"], surrogate["check_places"]
     inside = [abs(residual) <= SURE for residual in check.residuals]
     hover = [
@@ -76,7 +76,7 @@ def _diagonal(values: list[float]) -> Figure:
 
 
 def check_words(surrogate: ModelSummary) -> str:
-    """The numbers of the cross-validation in a sentence or two."""
+    """The numbers of the cross-validation of a surrogate in a sentence or two."""
     check = surrogate["check"]
     words = (
         f"{check.coverage:.0%} of {counted(len(check.values), 'value')} inside of the intervals (95 % would be right); "

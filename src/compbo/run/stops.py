@@ -1,4 +1,13 @@
-"""When a run ends before its evaluations are used up: a target, a time limit, a callback, Ctrl-C."""
+"""When a run ends before its evaluations are used up: a target, a time limit, a callback, Ctrl-C.
+
+A callback stops a run by returning `compbo.STOP`:
+
+>>> import compbo
+>>> compbo.STOP
+<Answer.STOP: 'stop'>
+>>> compbo.minimize(lambda p: p["n"], {"n": compbo.Int(1, 9)}, evaluations=9, callback=lambda _: compbo.STOP).stopped
+<Stopped.CALLBACK: 'stopped by the callback'>
+"""
 
 from __future__ import annotations
 
@@ -46,7 +55,7 @@ class Stopped(StrEnum):
 
 
 class StopRules:
-    """The target and the time limit of a plan; the clock begins now."""
+    """The target, in this direction, and the time limit of a plan; the clock begins now."""
 
     def __init__(self, plan: RunPlan, direction: Direction) -> None:
         self._target = plan.target
@@ -66,7 +75,7 @@ class StopRules:
 
 
 def say_interrupted(result: Result, plan: RunPlan) -> None:
-    """A warning in the log, which Python shows on stderr, that says what there is and how to resume."""
+    """Say in the log, where Python shows warnings on stderr, what the result of a plan has and how to resume."""
     done = sum(record.state != RUNNING for record in result.records)
     after = f"Interrupted after {done} of {counted(plan.evaluations, 'evaluation')}"
     if plan.storage is None:

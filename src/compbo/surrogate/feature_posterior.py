@@ -51,7 +51,7 @@ class FeaturePosterior:
     ) -> None:
         """train_x (n, d), train_y (n,) minus the mean function; noise and outputscale are variances.
 
-        errors: (n,) variances of single observations beside the noise: such an observation weighs less.
+        errors: (n,) variances of single observations beside the noise: with a large one it weighs less.
         """
         self.kernel = kernel
         self.rounder = rounder

@@ -160,7 +160,7 @@ def posterior_with(
 ) -> GPPosterior | FeaturePosterior:
     """The posterior of x (n, d) and y (n,), standardised, with these hyperparameters theta.
 
-    rounder: x -> the nearest valid x.
+    rounder: x -> the nearest valid x. errors: (n,) variances of single observations beside the noise.
     """
     numbers = theta._asdict()
     if isinstance(kernel, FeatureKernel):
