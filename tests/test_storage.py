@@ -476,7 +476,9 @@ def test_export_reads_back_exactly(tmp_path: Path) -> None:
         params, suggested = everything.pop("params"), everything.pop("suggested")
         assert suggested is None
         assert plain == {**everything, **params}
-        assert {key: row[key] for key in TIMES} == {key: str(everything[key]) for key in TIMES}
+        times = {key: "" if everything[key] is None else str(everything[key]) for key in TIMES}
+        assert {key: row[key] for key in TIMES} == times
+        assert row["seconds"] != ""
     assert "" in {row["value"] for row in rows}
     assert pd.read_parquet(tmp_path / "run.parquet").drop(columns=list(TIMES)).equals(result.history)
     with pytest.raises(ValueError, match=r"\.csv"):
@@ -487,7 +489,17 @@ def test_none_is_a_word_in_csv_and_what_is_not_there_is_empty(tmp_path: Path) ->
     records = [
         Record(0, "COMPLETE", 1.0, {"kind": None, "n": 3}),
         Record(
-            1, "FAIL", None, {"kind": "rbf"}, "it, broke", None, 'File "x"\nline 2', "2026-01-31T17:00:00", "", 0.25
+            1,
+            "FAIL",
+            None,
+            {"kind": "rbf"},
+            "it, broke",
+            None,
+            None,
+            'File "x"\nline 2',
+            "2026-01-31T17:00:00",
+            "",
+            0.25,
         ),
         Record(2, "RUNNING", None, {"kind": "None", "n": 4}),
     ]
