@@ -19,7 +19,7 @@ def register(part: Part) -> Part:
 
     Args:
         part: a row of the catalogue (`compbo.maximizers.Entry`), a function with a `form`, or the class of an
-            acquisition function: a frozen dataclass. The part says its name itself.
+            acquisition function: a frozen dataclass. The part carries its name.
 
     Returns:
         The part, so that `register` is also a decorator. A ValueError if it is none of these, or if the name is taken

@@ -67,7 +67,7 @@ def load_file(path: Path) -> ModuleType:
         path: of the file.
 
     Returns:
-        The module; whatever the file raises.
+        The module; an error of the file is raised as it is.
     """
     path = path.resolve()
     if path not in _files:
@@ -106,7 +106,7 @@ def load_module(name: str) -> ModuleType:
         name: dotted.
 
     Returns:
-        The module; whatever it raises.
+        The module; an error of the module is raised as it is.
     """
     _prepend(os.getcwd())
     return importlib.import_module(name)

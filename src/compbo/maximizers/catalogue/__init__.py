@@ -35,7 +35,7 @@ def register(maximizer: Entry | Callable[..., Any]) -> Entry:
     The row is known in this process: a program that starts others names the module as a plugin (docs/own_parts.md).
 
     Args:
-        maximizer: the row, or a function with a `form`, of which `compbo.maximizers.function_entry` makes one; a
+        maximizer: the row, or a function with a `form`, made into one by `compbo.maximizers.function_entry`; a
             ValueError if it is neither, or if its name is taken by another.
 
     Returns:
