@@ -18,12 +18,12 @@ import compbo
 from compbo.bo.settings import Settings
 from compbo.cli import app
 from compbo.console import BAD_INPUT, INTERRUPTED, RUN_FAILED, CommandError, error_line, exit_code, flags
+from compbo.dask_client import check_address
 from compbo.errors import CompboError, InUseError, OptionError
 from compbo.run.plan import RunPlan
 from compbo.run.result import TooManyFailuresError
 from compbo.study.cli.options import WorkerOptions
 from compbo.study.engine.messages import Limits
-from compbo.study.engine.pools import check_address
 from compbo.study.results import Store
 from compbo.study.tuner.judges import held_out_tasks
 from compbo.study.tuner.tuned_file import apply_tuned
