@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -35,9 +36,21 @@ def check_dask(request: Request) -> None:
 def on_cluster(address: str, plan: RunPlan, *, asynchronous: bool) -> Iterator[RunPlan]:
     """The plan with the executor of a Dask cluster; the connection ends with the context."""
     client = connect(address, "compbo optimize")
+    levels = _silence("distributed")
     try:
         threads = client.nthreads()
         say(f"Dask at {address}: {counted(len(threads), 'worker')}, {counted(sum(threads.values()), 'thread')}.")
         yield replace(plan, executor=client.get_executor(), asynchronous=asynchronous)
     finally:
         client.close(timeout=5)
+        for logger, level in levels.items():
+            logger.setLevel(level)
+
+
+def _silence(package: str) -> dict[logging.Logger, int]:
+    """Keep a package from logging, and return the levels before: of a lost scheduler Dask shows pages of traces."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == package]
+    levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL)
+    return levels
