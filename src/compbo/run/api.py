@@ -74,8 +74,9 @@ def minimize(
             last batch is as large as what is left. With `asynchronous`, the number of evaluations kept running.
         seed: the only source of randomness.
         executor: where to evaluate: any `concurrent.futures.Executor`, for instance a thread pool, or a Dask client's
-            `get_executor()`. It stays open.
-        workers: instead of an executor, this number of processes. A process that dies is a failed evaluation.
+            `get_executor()`. It stays open. An evaluation whose worker is lost runs once more, and has then failed.
+        workers: instead of an executor, this number of processes. A process that dies is a failed evaluation. The
+            objective may be a lambda, or defined in the cell of a notebook.
         asynchronous: every finished evaluation makes room for a new one, suggested in view of those still running.
         timeout: seconds after which an evaluation is killed and has failed; needs `workers`.
         storage: an Optuna storage URL ("sqlite:///run.db"), file name or object. Every evaluation is committed before
@@ -84,7 +85,7 @@ def minimize(
         max_failures: stop with `TooManyFailuresError` when more evaluations than this have failed. None: stop with
             `AlwaysFailsError` if the whole initial design, or the first 5, fail with the same error.
         retry_failed: of a stored run that is resumed, first evaluate again what has failed.
-        progress: show a progress bar; None: only if stderr is a terminal.
+        progress: show a progress bar; None: only if stderr is a terminal, or in a notebook.
         callback: called with the optimizer after every evaluation.
         acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
             from ask to ask, or "portfolio": UCB and SR in turn.
