@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.common import B, K, Q, T, Work, work
-from compbo.acquisition.integrands import get_acquisition
 from compbo.acquisition.oracle import AcquisitionOracle
+from compbo.acquisition.registry import get_acquisition
 from compbo.acquisition.samples import make_samples, sobol_normals
 from compbo.maximizers import get_entry, make_maximizer
 from compbo.seeds import stream

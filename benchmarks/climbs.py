@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from compbo.acquisition.integrands import get_acquisition
 from compbo.acquisition.oracle import AcquisitionOracle
+from compbo.acquisition.registry import get_acquisition
 from compbo.acquisition.samples import make_samples, sobol_normals
 from compbo.maximizers import Maximizer
 from compbo.seeds import stream

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from compbo.acquisition.integrands import get_acquisition
 from compbo.acquisition.oracle import AcquisitionOracle
+from compbo.acquisition.registry import get_acquisition
 from compbo.acquisition.samples import make_samples
 from compbo.seeds import stream
 from compbo.surrogate.gp import GP, fit_gp

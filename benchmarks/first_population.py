@@ -11,7 +11,7 @@ from __future__ import annotations
 import statistics
 
 from benchmarks.climbs import Hill, surrogate
-from compbo.acquisition.integrands import ACQUISITIONS
+from compbo.acquisition.registry import ACQUISITIONS
 from compbo.maximizers import make_maximizer
 from compbo.maximizers.population import FIRST_POPULATIONS
 

@@ -57,7 +57,7 @@ def botorch_fit(w: Work, start: Hyperparameters | None) -> Hyperparameters:
 
 
 def starts(w: Work) -> dict[str, Hyperparameters | None]:
-    """Where a fit begins: nowhere, or at the fit without the last 16 points."""
+    """Where a fit begins: cold, or at the fit without the last 16 points."""
     x, y = data(w.d, w.n)
     return {"cold": None, "warm": fit_gp(x[:-16], y[:-16]).hyperparameters}
 

@@ -14,7 +14,7 @@ from compbo.surrogate.posterior import GPPosterior
 from compbo.types import DTYPE
 
 TITLE = "Threads: value-and-gradient with one thread against all"
-NOTE = "`numerics.FLOPS_PER_THREAD` decides how many threads a size gets."
+NOTE = "`threads.FLOPS_PER_THREAD` decides how many threads a size gets, where COMPBO_THREADS allows more than one."
 
 
 def run() -> list[Row]:

@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.alone import alone
 from benchmarks.common import SIZES, B, Q, Row, Work, alternate, botorch_acquisition, botorch_model, work
-from compbo.acquisition.integrands import ACQUISITIONS
+from compbo.acquisition.registry import ACQUISITIONS
 from compbo.threads import threads_for
 
 TITLE = "One value-and-gradient of the acquisition function, and the bound of its matrix products"

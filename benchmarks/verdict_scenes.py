@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 
-from compbo.acquisition.integrands import get_acquisition
+from compbo.acquisition.registry import get_acquisition
 from compbo.bo.propose import AcquisitionProblem, Proposal, propose
 from compbo.bo.starts import StartPolicy, around
 from compbo.bo.suggest import INCUMBENTS

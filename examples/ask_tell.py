@@ -14,7 +14,7 @@ def yield_of(point):
 for _ in range(4):
     points = optimizer.ask()
     optimizer.tell(points[::-1], [yield_of(point) for point in points[::-1]])
-    optimizer = compbo.Optimizer.from_json(optimizer.to_json())  # goes on as if never stopped
+    optimizer = compbo.Optimizer.from_json(optimizer.to_json())  # goes on from there
 
 print(optimizer.best)
 print(optimizer.telemetry[-1].verdict)

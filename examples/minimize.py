@@ -1,4 +1,4 @@
-"""Minimise a function of mixed parameters; run it twice and the second time there is nothing left to do."""
+"""Minimise a function of mixed parameters; run it twice, and the second call finds every evaluation in the storage."""
 
 import math
 

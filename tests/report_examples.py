@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import optuna
 import torch
 
 from compbo.bo.history import History
@@ -47,6 +48,36 @@ def hostile_run(evaluations: int = 40) -> Optimizer:
     asks = [*(telemetry(verdict, number) for number, verdict in enumerate(Verdict)), nothing]
     settings = Settings(direction="maximize", batch_size=2, initial_points=4)
     return Optimizer.resume(space, settings, History(told, pending), asks)
+
+
+def optuna_study(url: str) -> optuna.Study:
+    """Conditional parameters; trials pruned with and without a value, failed before and after a parameter, running."""
+
+    def objective(trial: optuna.Trial) -> float:
+        if trial.number == 5:
+            raise RuntimeError("before any parameter")
+        kind = trial.suggest_categorical("kind", ["svm", "forest"])
+        rate = trial.suggest_float("rate", 1e-4, 1.0, log=True)
+        if trial.number == 7:
+            raise RuntimeError("in the middle")
+        if kind == "svm":
+            value = abs(trial.suggest_float("penalty", 0.1, 2.0) - 1.0) + 0.1 * rate
+        else:
+            value = 0.6 + 0.1 * abs(trial.suggest_int("depth", 1, 12) - 6) + 0.1 * rate
+        if trial.number % 10 == 4:
+            trial.report(9.0, 0)
+            trial.report(3.0 * value, 1)
+        if trial.number % 10 in (3, 4):
+            raise optuna.TrialPruned
+        return 1e6 if trial.number == 11 else value
+
+    sampler = optuna.samplers.RandomSampler(seed=1)
+    study = optuna.create_study(study_name="others", storage=url, sampler=sampler)
+    study.optimize(objective, n_trials=40, catch=(RuntimeError,))
+    study.ask()  # running, without a parameter yet
+    study.ask().suggest_categorical("kind", ["svm", "forest"])
+    study.enqueue_trial({"kind": "svm"})
+    return study
 
 
 def telemetry(verdict: Verdict, number: int) -> Telemetry:

@@ -1,4 +1,4 @@
-"""The page "On a cluster": what it does with Dask runs on a real cluster; what needs SLURM or Ray is Python at least."""
+"""The page "On a cluster": what it does with Dask runs on a real cluster; the rest is Python at least."""
 
 from __future__ import annotations
 

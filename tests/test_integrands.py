@@ -13,18 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from compbo.acquisition.integrands import (
-    ACQUISITIONS,
-    EI,
-    PI,
-    SR,
-    UCB,
-    LogEI,
-    acquisition_from_dict,
-    acquisition_to_dict,
-    get_acquisition,
-    winners,
-)
+from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI, winners
+from compbo.acquisition.registry import ACQUISITIONS, acquisition_from_dict, acquisition_to_dict, get_acquisition
 from compbo.acquisition.samples import sobol_normals
 from compbo.surrogate.posterior import PosteriorSamples
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from compbo.acquisition.integrands import ACQUISITIONS, get_acquisition
 from compbo.acquisition.oracle import AcquisitionOracle
+from compbo.acquisition.registry import ACQUISITIONS, get_acquisition
 from compbo.acquisition.samples import make_samples
 from compbo.maximizers import CATALOGUE, make_maximizer
 from compbo.space import Space

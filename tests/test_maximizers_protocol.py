@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from compbo.acquisition.integrands import ACQUISITIONS, get_acquisition
 from compbo.acquisition.oracle import AcquisitionOracle
+from compbo.acquisition.registry import ACQUISITIONS, get_acquisition
 from compbo.acquisition.samples import make_samples
 from compbo.maximizers import CATALOGUE, make_maximizer
 from compbo.surrogate.posterior import GPPosterior, with_pending

@@ -24,7 +24,17 @@ from hypothesis import strategies as st
 import compbo
 from compbo.bo.optimizer import Optimizer
 from compbo.bo.verdict import Verdict
-from compbo.report import document, figures, figures_asks, figures_model, labels, render_report, slices, write_report
+from compbo.report import (
+    document,
+    figures,
+    figures_asks,
+    figures_model,
+    figures_progress,
+    labels,
+    render_report,
+    slices,
+    write_report,
+)
 from compbo.report.axes import axis_of, fraction, position, values_along
 from compbo.report.data import collect
 from compbo.report.reproduce import call_in_python
@@ -227,7 +237,7 @@ def test_both_palettes_have_the_same_colours() -> None:
 
 def test_failed_evaluations_are_crosses_on_the_axis(hostile: Optimizer) -> None:
     report = collect(hostile)
-    (failed,) = [trace for trace in figures.progress(report)["data"] if trace["name"] == "Failed"]
+    (failed,) = [trace for trace in figures_progress.progress(report)["data"] if trace["name"] == "Failed"]
     assert failed["x"] == [i for i, e in enumerate(hostile.evaluations) if e.failed]
     assert set(failed["y"]) == {0.0}
     assert failed["yaxis"] == "y2"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from compbo.report import write_report
-from report_examples import MESSAGE, SCRIPT, failed_run, hostile_run, plain_run
+from compbo.storage import load_study
+from report_examples import MESSAGE, SCRIPT, failed_run, hostile_run, optuna_study, plain_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from compbo.bo.optimizer import Optimizer
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright: install compbo[dev]")
+OTHERS = {"kind", "rate", "penalty", "depth"}  # parameters of the Optuna study, the last two conditional
 PATIENCE = 120_000  # milliseconds: of a guard, not of a measurement; a busy machine may need half of it to load a page
 sync_api.expect.set_options(timeout=PATIENCE)
 
@@ -54,7 +56,11 @@ def files(tmp_path_factory: pytest.TempPathFactory, hostile: Optimizer) -> dict[
         "one": plain_run(1),
         "wide": plain_run(8, parameters=200),
     }
-    return {name: write_report(run, folder / f"{name}.html", title=SCRIPT) for name, run in runs.items()}
+    optuna_study(f"sqlite:///{folder / 'others.db'}")
+    others, _, facts = load_study(folder / "others.db")
+    assert facts is not None
+    written = {name: write_report(run, folder / f"{name}.html", title=SCRIPT) for name, run in runs.items()}
+    return {**written, "others": write_report(others, folder / "others.html", facts=facts)}
 
 
 @dataclass
@@ -159,7 +165,7 @@ def check_it_fits(page: Page, width: int) -> None:
         assert int(room) > 100
 
 
-@pytest.mark.parametrize("name", ["hostile", "nothing", "failures", "one", "wide"])
+@pytest.mark.parametrize("name", ["hostile", "nothing", "failures", "one", "wide", "others"])
 def test_the_page_opens_quietly_and_fits_a_phone(
     opened: Callable[[], Visit], shared: dict[str, Visit], files: dict[str, Path], name: str
 ) -> None:
@@ -331,6 +337,28 @@ def test_the_values_can_be_shown_on_a_log_axis(plain_page: Visit) -> None:
     assert plain_page.page.evaluate(kind) == "log"
     plain_page.page.uncheck("#log-values")
     assert plain_page.page.evaluate(kind) == "linear"
+
+
+def test_an_optuna_study_is_shown_as_it_is(opened: Callable[[], Visit], files: dict[str, Path]) -> None:
+    visit = opened()
+    visit.load(files["others"])
+    page = visit.page
+    assert "penalty" in ast.literal_eval(page.locator("#best").inner_text())
+    assert set(page.locator('[data-chart="importance"] .ytick text').all_text_contents()) == OTHERS
+    assert "2 failed, 8 pruned, 2 pending" in page.locator(".tile").nth(1).inner_text()
+    assert set(visit.column("state")) == {"COMPLETE", "FAIL", "PRUNED"}
+    assert "" in visit.column("depth")  # not a parameter of every trial
+
+    top = "document.querySelector('[data-chart=progress]')._fullLayout.yaxis.range[1]"
+    triangles = page.locator('[data-chart="progress"] .legendtext', has_text="Off the chart")
+    for control in ("#all-values", "#log-values"):
+        assert page.evaluate(top) < 10  # the outlier of a million does not flatten the rest
+        assert triangles.count() == 1
+        page.check(control)
+        assert page.evaluate(top) > (5 if control == "#log-values" else 1e6)
+        assert triangles.count() == 0
+        page.uncheck(control)
+    assert visit.complaints == []
 
 
 def test_a_page_of_a_table_can_be_turned(plain_page: Visit) -> None:

@@ -210,7 +210,7 @@ def test_a_dead_worker_process_is_replaced(tmp_path: Path, pool: LentPool) -> No
 def test_closing_a_launcher_ends_its_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     mark = uuid.uuid4().hex
     monkeypatch.setenv("COMPBO_TEST_MARK", mark)
-    launcher = Launcher(Limits())
+    launcher = Launcher(Limits(), {})
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(launcher.run, own("sleeper").definition)
         wait_for(lambda: len(marked_processes(mark)) == 2, "the process of the cell")

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 import compbo
-from compbo.acquisition.integrands import ACQUISITIONS
 from compbo.acquisition.oracle import AcquisitionOracle
+from compbo.acquisition.registry import ACQUISITIONS
 from compbo.acquisition.samples import make_samples
 from compbo.baselines.paths import FeaturePaths, draw_frequencies, posterior_paths
 from compbo.baselines.thompson import FLAVOURS, ThompsonSampling

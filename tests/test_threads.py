@@ -135,7 +135,8 @@ def test_a_suggestion_does_not_depend_on_the_number_of_cores() -> None:
     plain = {key: value for key, value in os.environ.items() if key != "COMPBO_THREADS"}
     said = {}
     for cores in ("1", "2"):
-        environment = {**plain, "OMP_NUM_THREADS": cores, "OPENBLAS_NUM_THREADS": cores}
+        variables = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        environment = {**plain, **dict.fromkeys(variables, cores)}
         command = [sys.executable, "-c", script]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         threads, _, said[cores] = done.stdout.partition(" ")

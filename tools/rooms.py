@@ -3,8 +3,8 @@
     python -m tools.rooms          # say what is wrong, if anything is
     python -m tools.rooms --draw   # write docs/rooms.svg
 
-The tables `ROOMS` and `HEAVY` decide, and tests/test_rooms.py holds the sources to them. An import counts wherever it
-stands: at the top of a file, in a function, for type checkers only, or as the name of a module in a string, as
+The tables `ROOMS` and `HEAVY` decide, and tests/test_rooms.py holds the sources to them. Every import counts: at the
+top of a file, in a function, for type checkers only, or as the name of a module in a string, as
 `importlib.import_module` takes it.
 """
 
@@ -45,7 +45,7 @@ ROOMS = {
         "types, numbers, seeds, errors, words, files",
         (
             *("errors", "words", "versions", "files", "inputs", "extras", "seeds", "numerics", "threads", "types"),
-            *("evaluation", "records", "strict_json", "dask_client", "html_table"),
+            *("evaluation", "records", "plugins", "strict_json", "dask_client", "html_table"),
         ),
     ),
     "space": Room("parameters <-> unit cube", ("space",), ("base",)),
@@ -69,7 +69,7 @@ ROOMS = {
         ("integrations",),
         ("base", "space", "surrogate", "acquisition", "maximizers", "bo", "storage", "report"),
     ),
-    "public names": Room("import compbo", ("",), ("base", "space", "acquisition", "maximizers", "bo", "run")),
+    "public names": Room("import compbo", ("", "parts"), ("base", "space", "acquisition", "maximizers", "bo", "run")),
     "console": Room("how commands speak", ("console",), ("base",)),
     "study.cell": Room("one experiment, as data", ("study", "study.cell"), ("base", "acquisition", "maximizers")),
     "study.tasks": Room("what is optimised", ("study.tasks",), ("base", "space")),

@@ -37,6 +37,7 @@ WORDS = {
     "compbo-random": 'the default with `maximizer="RS"`',
     "compbo-around-90": "the default with nine tenths of the raw batches around the incumbents",
     "compbo-dimension-scaled": 'the default with `priors="dimension-scaled"`',
+    "compbo-model-128": "the default with `model_points=128`",
     "random-search": "random search",
 }
 

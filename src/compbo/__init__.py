@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from compbo.bo.verdict import Verdict
     from compbo.errors import OptionError
     from compbo.evaluation import Evaluation
-    from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer, register
+    from compbo.maximizers import CATALOGUE, Maximizer, make_maximizer
+    from compbo.parts import register
     from compbo.run.api import maximize, minimize
     from compbo.run.load import load
     from compbo.run.result import AlwaysFailsError, Result, RunError, RunInterrupted, TooManyFailuresError
@@ -45,7 +46,8 @@ _HOMES = {
     "compbo.bo.verdict": ("Verdict",),
     "compbo.errors": ("OptionError",),
     "compbo.evaluation": ("Evaluation",),
-    "compbo.maximizers": ("CATALOGUE", "Maximizer", "make_maximizer", "register"),
+    "compbo.maximizers": ("CATALOGUE", "Maximizer", "make_maximizer"),
+    "compbo.parts": ("register",),
     "compbo.run.api": ("maximize", "minimize"),
     "compbo.run.load": ("load",),
     "compbo.run.result": ("AlwaysFailsError", "Result", "RunError", "RunInterrupted", "TooManyFailuresError"),

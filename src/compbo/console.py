@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,6 +18,7 @@ from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
 from compbo.errors import CompboError
+from compbo.plugins import load_installed, load_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,12 +27,17 @@ RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes
 FROM_THE_USER = (ValueError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError, ImportError)
 EXPECTED = (CompboError, ValueError, OSError, ImportError)  # their messages say all; any other error is a surprise
 
+Plugin = Annotated[
+    list[str] | None,
+    typer.Option("--plugin", help="Your own parts: own.py or a module (docs/own_parts.md).", show_default=False),
+]
+
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 
 def say(message: str) -> None:
-    """A line for the person at the terminal, as it is; not part of the result."""
+    """Write a message to stderr, as it is: a line for the person at the terminal, not part of the result."""
     err.print(message, markup=False, soft_wrap=True)
 
 
@@ -41,7 +47,7 @@ def wide() -> Console:
 
 
 def quote(text: str) -> None:
-    """Lines that somebody else wrote (a traceback), as they are."""
+    """Write a text of another program (a traceback) to stderr, as it is."""
     err.print(text.rstrip(), markup=False, soft_wrap=True)
 
 
@@ -61,7 +67,7 @@ class CommandError(Exception):
 
 
 class App(typer.Typer):
-    """A `typer.Typer` whose commands end as this module says; its arguments are Typer's."""
+    """A `typer.Typer` whose commands end as this module says; its options are Typer's."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -122,8 +128,9 @@ class Command(TyperCommand):
         return _without_types_of_switches(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
+        """Load the plugins that are named, and run the command."""
         try:
+            _load_plugins(ctx.params)
             return super().invoke(ctx)
         except KeyboardInterrupt:
             say("Interrupted.")
@@ -135,6 +142,15 @@ class Command(TyperCommand):
                 raise
             _say_in_color(error_line(error, flags(self)))
             raise typer.Exit(exit_code(error)) from None
+
+
+def _load_plugins(options: dict[str, Any]) -> None:
+    """Those that a command with the option `Plugin` is given, and those of installed packages."""
+    if "plugin" in options:
+        with interrupts_end_at_once():
+            load_installed()
+            for reference in options["plugin"] or ():
+                load_plugin(reference)
 
 
 def _without_types_of_switches(parameters: list[Any]) -> list[Any]:
@@ -160,7 +176,10 @@ def flags(command: TyperCommand) -> dict[str, str]:
 
 
 def error_line(error: Exception, flag_of: dict[str, str]) -> str:
-    """What the error says, its options as flags; of an unexpected error, also how to see more."""
+    """What the error says, in one line; if it is unexpected, also how to see more.
+
+    flag_of: the flag of every option.
+    """
 
     def as_flag(option: str, value: str) -> str:
         return f"{flag_of.get(option, option)} {'' if value == 'True' else value}".rstrip()  # a switch has no value
@@ -175,7 +194,7 @@ def error_line(error: Exception, flag_of: dict[str, str]) -> str:
 
 
 def exit_code(error: Exception) -> int:
-    """2 for what the user gave, 1 for what went wrong with it."""
+    """The exit code of an error: 2 for what the user gave, 1 for what went wrong with it."""
     if isinstance(error, CommandError):
         return error.code
     return BAD_INPUT if isinstance(error, FROM_THE_USER) else RUN_FAILED

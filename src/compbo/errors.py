@@ -1,7 +1,7 @@
 """Errors that carry the names of options as data, so that every interface can write them in its own way.
 
 The library raises `OptionError("timeout", "{option} must be positive, got {given}.", given=-1)`. In Python the message
-begins with `timeout`, on the command line with `--timeout`; nobody searches in the text of a message.
+begins with `timeout`, on the command line with `--timeout`; no code searches in the text of a message.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def python_style(option: str, value: str) -> str:
-    """An option as Python writes it: `timeout`, or `timeout=3`."""
+    """An option as Python writes it: `timeout`, or `timeout=3` with the value 3."""
     return f"{option}={value}" if value else option
 
 
@@ -23,7 +23,7 @@ class CompboError(Exception):
     """An error whose message names options.
 
     Args:
-        template: text for `str.format`. A field is one of `values`; any other field, such as `{max_failures}`, is an
+        template: text for `str.format`. A field is one of `values`; any other field, like `{max_failures}`, is an
             option. `{max_failures:{limit}}` is the option together with a value.
         values: what the other fields stand for.
 
@@ -52,7 +52,7 @@ class OptionError(CompboError, ValueError):
 
     Args:
         option: the name of the option in Python.
-        template: as for `CompboError`; `{option}` stands for the option itself.
+        template: as for `CompboError`; `{option}` stands for the option.
         note: what else is possible from Python, in a sentence that the traceback shows under the message.
         values: what the other fields of the template stand for.
 

@@ -32,7 +32,7 @@ class Outcome:
         value: what the objective returned; None if it failed.
         message: why it failed, in a line.
         traceback: where it failed, in the user's own code, or the end of what a program wrote to standard error.
-        seconds: how long it took; None where nobody measured it.
+        seconds: how long it took; None where it was not measured.
     """
 
     value: float | None
@@ -44,7 +44,7 @@ class Outcome:
 class Evaluation(NamedTuple):
     """One evaluated point, as `Optimizer.evaluations` lists them.
 
-    Attributes:
+    Args:
         params: the point, a dictionary of parameter values.
         value: what the objective returned; None if the evaluation failed.
         message: why it failed, or what was told beside the value.
@@ -68,7 +68,7 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(objective: Objective, params: dict[str, Any], number: int = 0) -> Outcome:  # noqa: ARG001
-    """Call the objective at a point; an exception, or a result that is not a finite number, is a failure.
+    """The outcome at a point; an exception, or a result that is not a finite number, is a failure.
 
     Args:
         objective: the user's function. It gets a copy of the point, which it may change.
@@ -109,7 +109,10 @@ def as_outcome(value: Any) -> Outcome:
 
 
 def told_evaluation(params: dict[str, Any], number: int | None, value: Any, message: str) -> Evaluation:
-    """What a user tells of a point: a number, or None, NaN or infinity for a failure; ValueError for anything else."""
+    """The evaluation that a user tells: params, its value, and a message about a failure.
+
+    A value of None, NaN or infinity is a failure; ValueError for anything that is not a number.
+    """
     if value is None:
         return Evaluation(params, None, message or "no value", number)
     try:
@@ -134,7 +137,7 @@ def saved_value(value: Any) -> float | None:
 
 
 def describe(error: BaseException) -> str:
-    r"""The type and the first line of an exception.
+    r"""The type and the first line of an error.
 
     >>> describe(RuntimeError("no disk\nsecond line"))
     'RuntimeError: no disk'

@@ -1,4 +1,4 @@
-"""Files that are written as a whole: a reader sees the old one or the new one, never a part."""
+"""Files that are written as a whole: a reader sees the old one or the new one, not a part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def write_atomically(
     Args:
         path: the file; its folder must exist.
         data: what it is to hold; text is written in UTF-8.
-        scratch: the folder of the temporary file, on the same file system; None: the folder of the file itself.
+        scratch: the folder of the temporary file, on the same file system; None: the folder of the file.
 
     Raises:
         OSError: with the name of the file, if it cannot be written. The temporary file is removed.

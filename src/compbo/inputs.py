@@ -54,7 +54,9 @@ def positive_seconds(option: str, value: Any) -> float:
 
 
 def one_element(value: Any) -> Any:
-    """What an array or tensor of one element holds, anything else as it is; ValueError if it holds more or nothing.
+    """What a value holds that is an array or tensor of one element; ValueError if it has more elements or none.
+
+    Anything else is returned as it is.
 
     >>> import numpy as np
     >>> one_element(np.array([[0.5]])), one_element("text")
@@ -69,7 +71,7 @@ def one_element(value: Any) -> Any:
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """ValueError if no file can be written there: better before the work than after it."""
+    """ValueError if no file can be written at this path: better before the work than after it."""
     target = Path(path)
     folder = target.absolute().parent
     if target.is_dir():

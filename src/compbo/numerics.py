@@ -1,7 +1,7 @@
 """The one policy for what goes wrong in floating point.
 
 Cholesky factors climb a ladder of jitter, every matrix of a batch on its own; a matrix that still has no factor is
-marked, never raised. Outputs of any finite magnitude are standardised without overflow.
+marked, and no error is raised. Outputs of any finite magnitude are standardised without overflow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Cholesky(NamedTuple):
 
     factor: Tensor
     jitter: Tensor
-    failed: Tensor
+    failed: Tensor  # True where there is no factor
 
 
 def cholesky(matrix: Tensor, rounding: float = 0.0) -> Cholesky:
@@ -33,8 +33,8 @@ def cholesky(matrix: Tensor, rounding: float = 0.0) -> Cholesky:
 
     A matrix without a factor at the top of the ladder (or with a non-finite entry) is marked in `failed` and gets
     the identity, so that nothing non-finite travels on.
-    rounding: size of the rounding errors in the entries, where they may exceed the diagonal itself (a posterior
-    covariance is a difference); jitter is never relative to less than that.
+    rounding: size of the rounding errors in the entries, where they may exceed the diagonal (a posterior covariance is
+    a difference); jitter is relative to at least that.
     """
     factor, info = _lapack_cholesky(matrix) if matrix.ndim == 2 else torch.linalg.cholesky_ex(matrix)
     jitter = torch.zeros(matrix.shape[:-2], dtype=matrix.dtype)
@@ -61,7 +61,7 @@ def inverse_of_factor(factor: Tensor) -> Tensor:
 
 
 def lower_inverse(inverse_factor: Tensor) -> Tensor:
-    """The lower triangle of C^-1 = L^-T L^-1 (n, n), zeros above it, from L^-1."""
+    """The lower triangle of C^-1 = L^-T L^-1 (n, n), zeros above it, from inverse_factor = L^-1."""
     from scipy.linalg import lapack
 
     return torch.from_numpy(lapack.dlauum(inverse_factor.numpy().T, lower=0)[0].T)
@@ -111,11 +111,11 @@ def standardise(y: Tensor) -> Standardised:
 
 @cache
 def keep_freed_memory() -> bool:
-    """Ask glibc to keep freed blocks of up to 32 MB instead of handing them back; whether it did.
+    """Whether glibc was asked to keep freed blocks of up to 32 MB instead of handing them back.
 
     A step frees and allocates the same few megabytes again and again, and every time the kernel would map and clear
-    the pages anew: that doubles the time of a value-and-gradient at small sizes. Elsewhere than on glibc, and where
-    the environment says COMPBO_KEEP_MEMORY=0: nothing.
+    the pages anew: that doubles the time of a value-and-gradient at small sizes. Without glibc, and where the
+    environment says COMPBO_KEEP_MEMORY=0, nothing is done.
     """
     if os.environ.get("COMPBO_KEEP_MEMORY") == "0":
         return False

@@ -7,18 +7,18 @@ import io
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compbo.files import write_atomically
 from compbo.inputs import check_target
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
-COMPLETE, FAIL, RUNNING = "COMPLETE", "FAIL", "RUNNING"
+COMPLETE, FAIL, PRUNED, RUNNING = "COMPLETE", "FAIL", "PRUNED", "RUNNING"
 COLUMNS = ("number", "state", "value")  # before the parameters
 TIMES = ("asked", "ended", "seconds", "traceback")  # after the message
 MISSING = object()  # in the place of a parameter that an evaluation does not have
@@ -33,7 +33,7 @@ class Record:
 
     Attributes:
         number: in the order of asking.
-        state: COMPLETE, FAIL or RUNNING (asked for, and not told): Optuna's words.
+        state: COMPLETE, FAIL, PRUNED or RUNNING (asked for, and not told): Optuna's words.
         value: what was measured; None if there is none.
         params: the point.
         message: why it failed, or what was told beside the value.
@@ -47,7 +47,7 @@ class Record:
     number: int
     state: str
     value: float | None
-    params: dict[str, Any]
+    params: dict[str, Any]  # the point
     message: str = ""
     suggested: dict[str, Any] | None = None
     traceback: str = field(default="", compare=False, repr=False)
@@ -56,8 +56,30 @@ class Record:
     seconds: float | None = field(default=None, compare=False, repr=False)
 
 
+class StudyFacts(NamedTuple):
+    """What a study that another program wrote with Optuna says beyond the parameters that its trials share.
+
+    Attributes:
+        records: every trial that has ended, with all its parameters.
+        modelled: the places in `records` of the evaluations that an optimizer has: those in the shared space.
+        running: how many trials have not ended.
+        reported: the last value that a pruned trial reported, by its number, where it reported one.
+        definitions: of the parameters that not every trial has, or not with one range: kind and range, in words.
+        importance: share of every parameter, the largest first, as Optuna computes it; empty if it cannot.
+        evaluator: Optuna's name of how.
+    """
+
+    records: Sequence[Record]
+    modelled: Sequence[int]
+    running: int
+    reported: Mapping[int, float]
+    definitions: Mapping[str, tuple[str, str]]
+    importance: Mapping[str, float]
+    evaluator: str
+
+
 def last_failure(records: Iterable[Record]) -> str:
-    """What the last failed evaluation said."""
+    """The message of the last failed evaluation among the records."""
     messages = [record.message for record in records if record.state == FAIL]
     return (messages[-1] if messages else "") or "no message"
 
@@ -82,7 +104,7 @@ def rows_of(records: Sequence[Record], names: Iterable[str] | None = None, *, ti
 
 
 def to_frame(records: Sequence[Record], names: Iterable[str] | None = None, *, times: bool = False) -> pd.DataFrame:
-    """The same as a table."""
+    """The records as a table; names: of the parameters, None for all that occur; times: with the times of each."""
     import pandas as pd
 
     names = list(names) if names is not None else None
@@ -97,13 +119,15 @@ def _or_none(cell: Any) -> Any:
 
 
 def check_format(path: str | os.PathLike[str]) -> None:
-    """ValueError if `write` would not know what to do with this file name."""
+    """ValueError if `write` does not know the suffix of this path."""
     if Path(path).suffix.lower() not in FORMATS:
         raise ValueError(f"{path}: the file name must end in one of {', '.join(FORMATS)}.")
 
 
 def write(records: Sequence[Record], path: str | os.PathLike[str], names: Iterable[str] | None = None) -> None:
-    """The evaluations with everything that is known of them, as CSV, JSON (one per line of a list) or Parquet.
+    """Write the records to a path with all that is known of them, as CSV, JSON (one per line of a list) or Parquet.
+
+    names: of the parameters; None for all that occur.
 
     Floats are written so that they read back exactly. In CSV, where an empty cell is what is not there, a parameter
     with the value None is written as that word.

@@ -16,17 +16,17 @@ def derive_seed(seed: int, *path: object) -> int:
 
 
 def stream(seed: int, *path: object) -> torch.Generator:
-    """A torch generator of its own for this purpose."""
+    """A torch generator of its own for this seed and path of names: what it is for."""
     return torch.Generator().manual_seed(derive_seed(seed, *path))
 
 
 def beside(generator: torch.Generator, *path: object) -> torch.Generator:
-    """A stream of its own, named after the seed of another generator, from which nothing is drawn."""
+    """A stream of its own, named by the seed of another generator and a path; nothing is drawn from that generator."""
     return stream(generator.initial_seed(), *path)
 
 
 def numpy_stream(seed: int, *path: object) -> np.random.Generator:
-    """A NumPy generator of its own for this purpose."""
+    """A NumPy generator of its own for this seed and path of names: what it is for."""
     return np.random.default_rng(derive_seed(seed, *path))
 
 

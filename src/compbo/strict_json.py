@@ -22,7 +22,7 @@ def dumps(data: Any) -> str:
 
 
 def with_numbers(data: Any) -> Any:
-    """What was written by `dumps` and read again, its words as numbers; only for data in which no text is such a word.
+    """What was written by `dumps` and read again, its words as numbers; only for data without these words as texts.
 
     >>> with_numbers({"ends": [1.0, "-inf"]})
     {'ends': [1.0, -inf]}

@@ -27,7 +27,7 @@ FLOPS_PER_THREAD = 5_000_000
 
 
 def allowed_threads() -> int:
-    """How many threads an ask may use: COMPBO_THREADS, 1 where it is not set; never more than PyTorch has.
+    """How many threads an ask may use: COMPBO_THREADS, 1 where it is not set; at most the number that PyTorch has.
 
     >>> allowed_threads() >= 1
     True

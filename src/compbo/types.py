@@ -57,9 +57,15 @@ class Box(NamedTuple):
 class Budget:
     """What one maximisation may spend.
 
-    steps: ascent steps T (generations of a population, iterations of L-BFGS-B).
-    seconds: wall clock; the best so far is returned, marked, when it runs out.
-    memory: bytes of working memory; a maximizer that would need more stops at once, marked.
+    Args:
+        steps: ascent steps T (generations of a population, iterations of L-BFGS-B).
+        seconds: wall clock; when it runs out, the best so far is returned with the status TIME. None: no limit.
+        memory: bytes of working memory; a maximizer that would need more stops at once, with the status MEMORY. None:
+            no limit.
+
+    >>> import compbo
+    >>> compbo.Settings(budget=compbo.Budget(steps=16)).budget.steps
+    16
     """
 
     steps: int = 64
@@ -67,7 +73,7 @@ class Budget:
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse budgets that buy nothing."""
+        """Refuse limits that are not positive."""
         object.__setattr__(self, "steps", whole_number("Budget: steps", self.steps))
         if self.seconds is not None:
             if not real(self.seconds) > 0:
@@ -109,9 +115,9 @@ class Trace:
     best_value: Tensor  # (B,)
     start_value: Tensor  # (B,)
     gradient_norm: Tensor  # (B,) of the last gradient; NaN for methods without one
-    status: tuple[Status, ...]
-    steps: int
-    seconds: float
+    status: tuple[Status, ...]  # how each restart ended
+    steps: int  # that were made
+    seconds: float  # wall clock
     jitter: float = 0.0  # largest relative jitter a Cholesky factor needed
     failures: tuple[Failure | None, ...] = ()  # (B,) of the failed restarts; None for the others
     values: Tensor | None = None  # (steps, B), only if asked for
@@ -124,7 +130,7 @@ class Inner(NamedTuple):
     v: Tensor
     pullback: Callable[[Tensor], Tensor]  # cotangent on v (rows, q, K) -> gradient (rows, q, d)
     failed: Tensor  # (B,) bool: no Cholesky factor, v is not to be trusted
-    jitter: float
+    jitter: float  # largest relative one that a Cholesky factor needed
 
 
 class Oracle(Protocol):

@@ -47,7 +47,9 @@ def did_you_mean(name: object, known: Iterable[str], similarity: float = LEAST_S
 
 
 def meant_or_known(name: object, known: Iterable[str], otherwise: str = "choose one of") -> str:
-    """The end of a message about an unknown name: the known names that are near, or else what is known.
+    """The end of a message about an unknown name: the known names that are near, or else all of them.
+
+    otherwise: the words before all of them.
 
     >>> meant_or_known("cadamm", ["CAdam", "SGA"]), meant_or_known("furnace", ["CAdam", "SGA"])
     ('did you mean CAdam?', 'choose one of CAdam, SGA.')

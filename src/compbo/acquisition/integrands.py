@@ -2,19 +2,18 @@
 
 alpha(x) = f(E[g(x)]) with the inner columns v_m (q values for sample m). Everything is in standardised units and on
 the v-scale: f(v) = link( (1/M) sum_m h(v_m) ), h the utility of a column. `best` is f*, the best observed value;
-`samples` are mu + L z, of which UCB needs the two parts. An acquisition is frozen data: its parameters and the few
+`samples` are mu + L z; UCB needs the two parts of the sum. An acquisition is frozen data: its parameters and the few
 lines of its maths, with their derivatives beside them.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import torch
 
-from compbo.errors import OptionError
 from compbo.inputs import real
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class Acquisition(Protocol):
     homogeneous_utility: ClassVar[bool]  # whether h(c v) = c h(v) for c > 0: PI's sigmoid is not
 
     def inner(self, samples: PosteriorSamples, best: float) -> Tensor:
-        """v (B, q, K)."""
+        """The columns v (B, q, K) at these samples; best: f*."""
         ...
 
     def inner_vjp(self, c: Tensor, samples: PosteriorSamples, best: float) -> tuple[Tensor, Tensor]:
@@ -52,7 +51,10 @@ class Acquisition(Protocol):
 
 
 def winners(v: Tensor, weight: Tensor | float = 1.0) -> Tensor:
-    """Derivative of the maximum over the q points: `weight` at the winner of each column, shared where several tie."""
+    """Derivative of the maximum of v (B, q, K) over the q points, (B, q, K).
+
+    It is `weight` at the largest value of each column, shared where several are largest, and 0 elsewhere.
+    """
     top = v.amax(-2, keepdim=True)
     mask = torch.eq(v, top, out=torch.empty_like(v))
     if float(mask.sum()) != top.numel() or math.isnan(float(top.sum())):  # a tie, or a column without a winner
@@ -70,8 +72,8 @@ def _settle(acquisition: Any, name: str, *, zero_allowed: bool = False) -> None:
     object.__setattr__(acquisition, name, number)
 
 
-class _MaxMean:
-    """f(v) = (1/M) sum_m max_j v_jm: the outer function of EI, SR and UCB."""
+class MaxMean:
+    """f(v) = (1/M) sum_m max_j v_jm: the outer function of EI, SR and UCB, to inherit from."""
 
     linear_outer: ClassVar[bool] = True
     homogeneous_utility: ClassVar[bool] = True
@@ -90,8 +92,14 @@ class _MaxMean:
 
 
 @dataclass(frozen=True)
-class EI(_MaxMean):
-    """Expected improvement: v = ReLU(mu + L z - f*)."""
+class EI(MaxMean):
+    """Expected improvement: v = ReLU(mu + L z - f*).
+
+    >>> import torch, compbo
+    >>> columns = torch.tensor([[[0.0, 2.0], [1.0, 0.0]]])  # v of one batch (B = 1): 2 points, 2 samples
+    >>> compbo.EI().outer(columns)  # the mean of the columns' maxima, 1 and 2
+    tensor([1.5000])
+    """
 
     name: ClassVar[str] = "ei"
 
@@ -106,29 +114,42 @@ class EI(_MaxMean):
 
 
 @dataclass(frozen=True)
-class SR(_MaxMean):
-    """Simple regret: v = mu + L z."""
+class SR(MaxMean):
+    """Simple regret: v = mu + L z.
+
+    >>> import compbo
+    >>> compbo.Settings(acquisition="sr").acquisition
+    SR()
+    """
 
     name: ClassVar[str] = "sr"
 
     def inner(self, samples: PosteriorSamples, best: float) -> Tensor:  # noqa: ARG002 - SR has no incumbent
-        """Mu + L z."""
+        """v = mu + L z."""
         return samples.values
 
     def inner_vjp(self, c: Tensor, samples: PosteriorSamples, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
-        """The identity."""
+        """Mean and deviation move v one to one."""
         return c, c
 
 
 @dataclass(frozen=True)
-class UCB(_MaxMean):
-    """Upper confidence bound: v = mu + sqrt(beta pi / 2) |L z|, centred on mu as in the paper."""
+class UCB(MaxMean):
+    """Upper confidence bound: v = mu + sqrt(beta pi / 2) |L z|, centred on mu as in the paper.
+
+    Args:
+        beta: how much the uncertainty counts, from 0 on.
+
+    >>> import compbo
+    >>> compbo.Settings(acquisition=compbo.UCB(beta=0.5)).acquisition
+    UCB(beta=0.5)
+    """
 
     beta: float = 2.0
     name: ClassVar[str] = "ucb"
 
     def __post_init__(self) -> None:
-        """beta is a squared width."""
+        """Refuse a beta that is negative or not a finite number."""
         _settle(self, "beta", zero_allowed=True)
 
     @property
@@ -137,17 +158,25 @@ class UCB(_MaxMean):
         return math.sqrt(self.beta * math.pi / 2.0)
 
     def inner(self, samples: PosteriorSamples, best: float) -> Tensor:  # noqa: ARG002 - UCB has no incumbent
-        """Mu + sqrt(beta pi / 2) |L z|."""
+        """v = mu + sqrt(beta pi / 2) |L z|."""
         return torch.add(samples.mean, samples.deviation.abs(), alpha=self.width)
 
     def inner_vjp(self, c: Tensor, samples: PosteriorSamples, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
-        """The deviation's share carries its sign."""
+        """The cotangent of the deviation has the sign of the deviation."""
         return c, samples.deviation.sign().mul_(c).mul_(self.width)
 
 
 @dataclass(frozen=True)
 class PI:
-    """Probability of improvement, smoothed: v = (mu + L z - f*) / tau, f = (1/M) sum_m max_j Sig(v_jm)."""
+    """Probability of improvement, smoothed: v = (mu + L z - f*) / tau, f = (1/M) sum_m max_j Sig(v_jm).
+
+    Args:
+        tau: temperature of the sigmoid Sig; the smaller, the nearer to a step.
+
+    >>> import torch, compbo
+    >>> compbo.PI().outer(torch.zeros(1, 2, 4))  # every sample is as good as the best value
+    tensor([0.5000])
+    """
 
     tau: float = 1e-3
     name: ClassVar[str] = "pi"
@@ -155,7 +184,7 @@ class PI:
     homogeneous_utility: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """tau is a temperature."""
+        """Refuse a tau that is not a finite positive number."""
         _settle(self, "tau")
 
     def inner(self, samples: PosteriorSamples, best: float) -> Tensor:
@@ -188,9 +217,16 @@ FAT_TAIL = 0.1  # weight of the Cauchy tail in the fat softplus (Ament et al., 2
 class LogEI:
     """log EI: v is the fat softplus of mu + L z - f*, f = log (1/M) sum_m max_j v_jm.
 
-    The outer function is not linear in the expectation: a small minibatch is biased, and the gradient divides by the
-    tracked expectation, so that a step does not die where EI is tiny. The tail of v falls as tau^3 / y^2, so v stays
-    a normal number wherever mu + L z - f* is finite and the expectation can be tracked on v itself.
+    The outer function is not linear in the expectation: a small minibatch is biased. The gradient divides by the
+    tracked expectation, so that steps do not vanish where EI is tiny. The tail of v falls as tau^3 / y^2, so v does
+    not underflow for any finite mu + L z - f*, and the expectation can be tracked on v.
+
+    Args:
+        tau: temperature of the softplus; the smaller, the nearer to EI.
+
+    >>> import torch, compbo
+    >>> compbo.LogEI().outer(torch.ones(1, 2, 4))  # log 1
+    tensor([0.])
     """
 
     tau: float = 1e-6
@@ -199,7 +235,7 @@ class LogEI:
     homogeneous_utility: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """tau is a temperature."""
+        """Refuse a tau that is not a finite positive number."""
         _settle(self, "tau")
 
     def inner(self, samples: PosteriorSamples, best: float) -> Tensor:
@@ -230,38 +266,6 @@ class LogEI:
         return winners(zeta, slope[:, None, None])
 
 
-# Below it the logarithm is cut off. No v is as small, but a tracker that takes differences (SCSC, MSVR) may leave a
+# Below this the logarithm is cut off. No v is that small, but a tracker that takes differences (SCSC, MSVR) may leave a
 # mean of 0 or less; squares of the quotient stay finite.
 _TINY = 1e-100
-
-ACQUISITIONS: dict[str, type[Any]] = {cls.name: cls for cls in (EI, PI, SR, UCB, LogEI)}
-
-
-def get_acquisition(acquisition: str | Acquisition) -> Acquisition:
-    """An acquisition by name (`"ucb"`, with its default parameters) or as it is."""
-    if isinstance(acquisition, str) and acquisition.lower() in ACQUISITIONS:
-        return ACQUISITIONS[acquisition.lower()]()  # type: ignore[no-any-return]
-    if isinstance(acquisition, (str, type)) or not hasattr(acquisition, "inner_vjp"):
-        raise OptionError(
-            "acquisition",
-            "{option} {given!r} is unknown; choose one of {known}.",
-            given=acquisition,
-            known=", ".join(ACQUISITIONS),
-            note="Or pass an object, for instance UCB(beta=4).",
-        )
-    return acquisition
-
-
-def acquisition_to_dict(acquisition: Acquisition) -> dict[str, Any]:
-    """Name and parameters, for JSON."""
-    return {"name": acquisition.name, **asdict(acquisition)}  # type: ignore[call-overload]
-
-
-def acquisition_from_dict(data: dict[str, Any]) -> Acquisition:
-    """The inverse of `acquisition_to_dict`."""
-    known = get_acquisition(str(data.get("name")))
-    parameters = {key: value for key, value in data.items() if key != "name"}
-    unknown = set(parameters) - set(asdict(known))  # type: ignore[call-overload]
-    if unknown:
-        raise ValueError(f"acquisition {known.name!r} has no parameter {', '.join(sorted(unknown))}.")
-    return type(known)(**parameters)

@@ -78,7 +78,7 @@ class AcquisitionOracle(Sampled):
     def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
         """The pool, zeta_0 on all of its columns, the minibatch's columns and the posterior's rows (of x and of u).
 
-        While zeta_0 is made, L z, v and zeta itself exist side by side.
+        While zeta_0 is made, L z, v and zeta exist side by side.
         """
         width, k, m = self.samples.width, self.samples.minibatch, self.pool_size
         pool = 8 * width * m if self.samples.form in POOL_FORMS else 0

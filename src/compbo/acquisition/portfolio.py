@@ -5,14 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from compbo.acquisition.integrands import (
-    SR,
-    UCB,
-    Acquisition,
-    acquisition_from_dict,
-    acquisition_to_dict,
-    get_acquisition,
-)
+from compbo.acquisition.integrands import SR, UCB, Acquisition
+from compbo.acquisition.registry import acquisition_from_dict, acquisition_to_dict, get_acquisition
 from compbo.errors import OptionError
 
 if TYPE_CHECKING:
@@ -21,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Portfolio:
-    """Acquisition functions of which one is maximised at every ask, in turn.
+    """Several acquisition functions; every ask maximises the next one of them.
 
-    UCB explores; SR takes what the model promises now. Whose turn it is depends on the number of points that are known,
-    so a suggestion stays a function of the history.
+    UCB explores; SR takes what the model promises now. The turn is the number of batches that are known, so a
+    suggestion stays a function of the history.
 
     Args:
         members: the acquisition functions in their order, by name or as values.
@@ -68,7 +62,7 @@ def portfolio_to_dict(acquisition: Acquisition | Portfolio) -> dict[str, Any]:
 
 
 def portfolio_from_dict(data: Mapping[str, Any]) -> Acquisition | Portfolio:
-    """The inverse of `portfolio_to_dict`."""
+    """The acquisition function or portfolio that `portfolio_to_dict` wrote as `data`."""
     if data.get("name") == Portfolio.name:
         return Portfolio(tuple(acquisition_from_dict(member) for member in data["members"]))
     return acquisition_from_dict(dict(data))

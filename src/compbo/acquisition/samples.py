@@ -100,7 +100,10 @@ def _check_sizes(form: str, width: int, minibatch: int) -> None:
 
 
 class FreshSamples:
-    """ERM and ME: K fresh scrambled-Sobol normals at every step."""
+    """ERM and ME: K = minibatch fresh scrambled-Sobol normals at every step.
+
+    width: rows q of a draw, pending points included. form: the name, ERM or ME.
+    """
 
     def __init__(self, width: int, minibatch: int = DEFAULT_K, form: str = "ERM") -> None:
         """width: rows of z (q, plus pending points)."""
@@ -130,7 +133,10 @@ class FreshSamples:
 
 
 class PoolSamples:
-    """FSM and Comp: M samples drawn once, K of their columns without replacement at every step."""
+    """FSM and Comp: M samples drawn once, K of their columns without replacement at every step.
+
+    width: rows q of a draw, pending points included. minibatch: K. pool_size: M. form: the name, FSM or Comp.
+    """
 
     def __init__(self, width: int, minibatch: int, pool_size: int, form: str = "Comp") -> None:
         """FSM pools are Sobol normals, Comp pools i.i.d. ones."""
@@ -180,7 +186,10 @@ class OneSample:
 
 
 def make_samples(form: str, width: int, *, minibatch: int = DEFAULT_K, steps: int = 64) -> Samples:
-    """The samples of a form; pools hold M = K T."""
+    """The samples of a form; a pool holds M = K T samples.
+
+    width: rows q of a draw, pending points included. minibatch: K. steps: T.
+    """
     if form not in FORMS:
         raise ValueError(f"form {form!r} is unknown; choose one of {', '.join(FORMS)}.")
     if form in POOL_FORMS:

@@ -48,8 +48,8 @@ class Losses(NamedTuple):
 class AskTell(ABC):
     """A method that minimises by ask and tell.
 
-    A suggestion depends on the seed, the observations and the pending points as sets, and on nothing else: neither
-    the order of arrival nor the number of restarts of the program changes it.
+    A suggestion is a function of the seed and of the sets of observations and pending points: the order of arrival
+    does not matter, nor how often the program was restarted.
     """
 
     def __init__(self, space: Space, seed: int = 0) -> None:

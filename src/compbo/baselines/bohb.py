@@ -31,7 +31,7 @@ MOST_LEVELS = 256  # integers with more are treated as continuous
 
 
 class Densities(NamedTuple):
-    """The model: the densities of the good and of the other observations."""
+    """The model: the density of the good observations, and that of the others, `bad`."""
 
     good: Density
     bad: Density
@@ -39,6 +39,8 @@ class Densities(NamedTuple):
 
 class BOHBModel(AskTell):
     """BOHB without Hyperband, by ask and tell; losses are minimised, failed evaluations count among the bad.
+
+    seed: the source of everything random.
 
     good_share, draws, widen, random_share: the original's 15 %, 64, 3 and 1/3.
     """

@@ -43,7 +43,7 @@ def normal_reference(data: Array, columns: Columns) -> Array:
 
 
 def kernel_parameters(bandwidth: Array, columns: Columns) -> Array:
-    """The parameter h (d,) of every column's kernel."""
+    """The parameter h (d,) of every column's kernel, from its bandwidth (d,)."""
     b2 = bandwidth**2
     ordered = 2 * b2 / (1 + 2 * b2 + np.sqrt(1 + 8 * b2))
     most = np.array([(c - 1) / c if c else math.inf for c in columns.levels])

@@ -63,7 +63,7 @@ def _stationary(gp: GP) -> _Stationary:
 
 
 def draw_frequencies(gp: GP, paths: int, count: int, generator: Generator) -> Tensor:
-    """Omega (S, F, d): frequencies of the kernel, for every path its own."""
+    """Omega (S, F, d): `count` = F frequencies of the kernel for each of S paths."""
     _stationary(gp)
     unit = SPECTRA[gp.kernel.name]((paths, count, gp.train_x.shape[1]), generator)
     return unit / gp.hyperparameters.lengthscale
@@ -152,7 +152,7 @@ def draw_paths(gp: GP, frequencies: Tensor, basis: Basis, generator: Generator) 
 class FeaturePaths(NamedTuple):
     """S functions f_s(x) = phi(x)^T w_s with the features of the kernel, in the GP's standardised units."""
 
-    posterior: FeaturePosterior
+    posterior: FeaturePosterior  # of the GP, with its features
     weights: Tensor  # w (S, r)
 
     def __len__(self) -> int:

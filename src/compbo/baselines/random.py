@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class RandomSearch(AskTell):
-    """Point i is drawn from its own stream, so the sequence is the same whatever the batch size and the values."""
+    """Random search by ask and tell: point i is drawn uniformly from a stream of its own.
+
+    So the sequence depends on space and seed alone, not on batch sizes or values.
+    """
 
     def suggest(self, history: History, count: int) -> list[Point]:
         """The next points of the sequence."""

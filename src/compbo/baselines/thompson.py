@@ -38,6 +38,8 @@ INCUMBENTS = 8  # best observations that join the candidates where a search star
 class ThompsonSampling(AskTell):
     """Batch Thompson sampling by ask and tell; losses are minimised, a failed one stands at the worst value seen.
 
+    seed, kernel, priors, outputs: as in `compbo.Settings`, but no output transform by default.
+
     noise: standard deviation in the units of the loss, 0 for a noiseless task, None to learn it.
     candidates: Sobol points at which every sample is evaluated; features: frequencies F of a sample (of a stationary
     kernel; the others, linear and cosine, have their own few features and are sampled exactly);
@@ -124,7 +126,10 @@ def best_of_joint_samples(gp: GP, candidates: Tensor, count: int, generator: Gen
 
 
 def maximise_paths(paths: Paths | FeaturePaths, candidates: Tensor, starts: int, steps: int) -> Tensor:
-    """The best point (S, d) of every path: L-BFGS-B from its best candidates, never worse than those."""
+    """The best point (S, d) of every path, after `steps` of L-BFGS-B from its `starts` best candidates.
+
+    It is not worse than the best candidate.
+    """
     from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
 
     top = paths.values(candidates).topk(min(starts, len(candidates)), dim=-1)

@@ -36,7 +36,7 @@ class Chosen(NamedTuple):
 
 
 def choose(oracle: AcquisitionOracle, trace: Trace, x0: Tensor, common: Draw) -> Chosen:
-    """The best of start batches x0 (B, q, d), final and best ones on the common sample."""
+    """The best of start batches x0 (B, q, d), final and best ones by the oracle on the common sample."""
     b = len(x0)
     points = torch.cat([x0, trace.final, trace.best])
     points = torch.where(torch.isfinite(points), points, x0.repeat(3, 1, 1))
@@ -54,7 +54,7 @@ def choose(oracle: AcquisitionOracle, trace: Trace, x0: Tensor, common: Draw) ->
 
 
 def values_on_scrambles(oracle: AcquisitionOracle, x: Tensor) -> Tensor:
-    """f(g(x)) of batches x (B, q, d) on independent scrambles of the common sample: (B, SCRAMBLES).
+    """f(g(x)) of batches x (B, q, d) by the oracle on independent scrambles of the common sample: (B, SCRAMBLES).
 
     The standard deviation over them is the standard error of one value on the common sample, on the scale of the
     acquisition function (a logarithm, for LogEI); that of the difference of two rows is the error of the difference.

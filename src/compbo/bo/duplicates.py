@@ -27,7 +27,7 @@ ENUMERABLE = 4096  # a space of at most this many points is searched whole
 
 
 class Distinct(NamedTuple):
-    """Valid points, how many of them are replacements, and both in words to be added to a reason."""
+    """Valid points; how many of them are replaced; and a note that says so, to be added to a reason."""
 
     points: list[Point]
     replaced: int
@@ -39,6 +39,7 @@ def distinct_points(
 ) -> Distinct:
     """The batch (q, d) as valid points; one that was evaluated, is pending or stands twice in it is replaced.
 
+    problem: what was maximised; a replacement has the best value of it beside the rest of the batch.
     noisy: noise was declared, so that repeating an evaluation is legitimate, unless it failed.
     """
     points = space.from_unit(batch)

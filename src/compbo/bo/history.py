@@ -47,7 +47,7 @@ def sign_of(direction: Direction) -> float:
 
 
 def best_evaluation(evaluations: Iterable[Evaluated], direction: Direction) -> Evaluated | None:
-    """The one with the best value, the first of equals; None if none has a value."""
+    """Of the evaluations, the one with the best value, the first of equals; None if none has a value."""
     sign = sign_of(direction)
     measured = [evaluation for evaluation in evaluations if evaluation.value is not None]
     return max(measured, key=lambda evaluation: sign * (evaluation.value or 0.0), default=None)
@@ -75,7 +75,7 @@ class Observations(NamedTuple):
         return self.x[torch.argsort(self.y, descending=True, stable=True)[:count]]
 
     def digest(self) -> str:
-        """A short name that depends on what is known and pending, and on nothing else."""
+        """A short name of what is known and pending: equal sets of points and values have equal names."""
         parts = [tensor.numpy().tobytes() for tensor in (self.x, self.y, self.pending)]
         return hashlib.sha256(b"|".join(parts)).hexdigest()[:32]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compbo.bo.thinning import thinned
 from compbo.numerics import standardise
 from compbo.surrogate.gp import NOISELESS, fit_gp
 from compbo.surrogate.outputs import fit_outputs
@@ -21,7 +22,8 @@ LARGEST_RELATIVE_NOISE = 1e100  # in units of the values' deviation: nothing can
 
 
 def model_of(space: Space, settings: Settings, observations: Observations) -> GP:
-    """The surrogate of the observations, of which at least one has a value."""
+    """The surrogate of the observations, at most `model_points` of them; at least one of them must have a value."""
+    observations = thinned(observations, settings.model_points)
     return fit_model(
         space,
         observations.x,

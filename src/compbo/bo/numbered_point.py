@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 class NumberedPoint(dict[str, Any]):
     """A dictionary of parameter values, and the number of the trial that it belongs to.
 
-    `Optimizer.ask` returns such points, and they can be used as any other dictionary. A point that was set a little
+    `Optimizer.ask` returns them, and they can be used as any other dictionary. A point that was set a little
     differently is told under its number with the values that were really used:
 
     >>> import compbo

@@ -23,7 +23,7 @@ from compbo.strict_json import dumps, with_numbers
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from compbo.acquisition.integrands import Acquisition
     from compbo.acquisition.portfolio import Portfolio
@@ -41,6 +41,10 @@ FORMAT = 3  # of what `to_json` writes
 class Optimizer:
     """Bayesian optimisation by ask and tell.
 
+    Args:
+        space: a `Space`, or a mapping of names to parameters.
+        options: the fields of `Settings`: acquisition, maximizer, batch_size, direction, seed, noise, outputs, ...
+
     >>> import compbo
     >>> optimizer = compbo.Optimizer({"x": compbo.Float(0, 1)}, batch_size=2, seed=0)
     >>> points = optimizer.ask()
@@ -54,7 +58,7 @@ class Optimizer:
         space: Space | Mapping[str, Any],
         *,
         acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-        maximizer: str | Maximizer = "CAdam-ME",
+        maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
         hyperparameters: Mapping[str, Any] = MappingProxyType({}),
         batch_size: int = 1,
         direction: Direction = "minimize",
@@ -63,6 +67,7 @@ class Optimizer:
         priors: str = "paper",
         outputs: str = "auto",
         noise: float | None = None,
+        model_points: int | None = 1024,
         initial_design: Literal["sobol", "uniform"] = "sobol",
         initial_points: int | None = None,
         starts: StartPolicy = STARTS,
@@ -76,7 +81,7 @@ class Optimizer:
             space: a `Space`, or a mapping of names to parameters.
             acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take
                 turns from ask to ask, or "portfolio": UCB and SR in turn.
-            maximizer: a name of the catalogue, or a `Maximizer`.
+            maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
             hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
             batch_size: points that are suggested together.
             direction: "minimize" or "maximize".
@@ -85,6 +90,7 @@ class Optimizer:
             priors: of its hyperparameters, "paper" or "dimension-scaled".
             outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
             noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
+            model_points: observations that the model is fitted to, where there are more; None: all.
             initial_design: "sobol" or "uniform".
             initial_points: before the first suggestion of a model; None: two per dimension, 2 to 16, at least a batch.
             starts: raw batches and restarts of a maximisation.
@@ -105,6 +111,7 @@ class Optimizer:
             priors=priors,
             outputs=outputs,
             noise=noise,
+            model_points=model_points,
             initial_design=initial_design,
             initial_points=initial_points,
             starts=starts,
@@ -118,7 +125,7 @@ class Optimizer:
     def resume(
         cls, space: Space, settings: Settings, history: History, telemetry: Iterable[Telemetry] = ()
     ) -> Optimizer:
-        """The optimizer that has this history behind it, and the telemetry of its asks."""
+        """An optimizer that goes on from this history; telemetry: of the asks so far."""
         optimizer = cls(space)
         optimizer._settings, optimizer._history, optimizer._telemetry = settings, history, tuple(telemetry)
         return optimizer
@@ -130,7 +137,7 @@ class Optimizer:
 
     @property
     def settings(self) -> Settings:
-        """Everything else that determines a suggestion, but for the history."""
+        """Everything but the space and the history that determines a suggestion."""
         return self._settings
 
     @property
@@ -150,7 +157,7 @@ class Optimizer:
 
     @property
     def telemetry(self) -> list[Telemetry]:
-        """What every ask looked like, its verdict first of all; a list of the caller's own."""
+        """What every ask looked like, with its verdict; a list of the caller's own."""
         return list(self._telemetry)
 
     @property
@@ -204,7 +211,11 @@ class Optimizer:
         return model_of(self._space, self._settings, observations)
 
     def to_json(self) -> str:
-        """Everything needed to go on elsewhere as if never stopped, in JSON that every program reads."""
+        """Everything needed to go on elsewhere as if never stopped, in JSON that every program reads.
+
+        OptionError for an acquisition function or a maximizer that is not registered.
+        """
+        self._settings.check_saveable()
         return dumps(
             {
                 "version": FORMAT,
@@ -220,7 +231,7 @@ class Optimizer:
 
     @classmethod
     def from_json(cls, text: str) -> Optimizer:
-        """The inverse of `to_json`; ValueError if the text is something else."""
+        """The optimizer that `to_json` wrote as `text`; ValueError if the text is something else."""
         try:
             data = json.loads(text)
         except (TypeError, ValueError):

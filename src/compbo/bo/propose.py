@@ -41,7 +41,7 @@ LEAST_SECONDS = 1e-3  # what is left of a time limit that was used up before the
 
 
 class Proposal(NamedTuple):
-    """The batch (q, d), not rounded, and how it was found."""
+    """The batch (q, d), not rounded, and the telemetry: how it was found."""
 
     batch: Tensor
     telemetry: Telemetry

@@ -35,7 +35,7 @@ FEW_COLUMNS = 64  # of the common sample: for what is only ranked
 class Case:
     """A maximisation that is over."""
 
-    oracle: AcquisitionOracle
+    oracle: AcquisitionOracle  # the acquisition function
     common: Draw  # the sample on which all values are compared
     box: Box
     trace: Trace
@@ -73,7 +73,10 @@ class Finding(NamedTuple):
 
 
 def best_of(case: Case, batches: Tensor, how: str, cut_short: str = "") -> Finding:
-    """The best of batches (S, q, d)."""
+    """The best of batches (S, q, d).
+
+    how: in words, how they were found. cut_short: in words, what ended the search early.
+    """
     gains = case.gains(batches)
     top = int(gains.argmax())
     return Finding(batches[top], float(gains[top]), how, cut_short)
@@ -94,7 +97,7 @@ def slope_at(case: Case) -> Slope:
 
 
 def displacements(case: Case, sizes: tuple[float, ...]) -> Tensor:
-    """The chosen batch, moved at random by up to these shares of the box."""
+    """The chosen batch, moved at random by up to these shares (sizes) of the box."""
     batch = case.chosen.batch
     noise = 2 * torch.rand((len(sizes), *batch.shape), dtype=batch.dtype, generator=case.generator) - 1
     return case.box.project(batch + noise * case.width * torch.tensor(sizes, dtype=batch.dtype)[:, None, None])

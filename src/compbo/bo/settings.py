@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from compbo.acquisition.portfolio import Portfolio, get_portfolio, portfolio_from_dict, portfolio_to_dict
+from compbo.acquisition.registry import is_registered
 from compbo.bo.starts import StartPolicy
 from compbo.errors import OptionError
 from compbo.inputs import real, whole_number
-from compbo.maximizers import Maximizer, make_maximizer
+from compbo.maximizers import Maximizer, catalogue, make_maximizer
 from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.outputs import check_outputs
 from compbo.surrogate.priors import get_priors
@@ -33,28 +34,37 @@ class Settings:
     """Everything but the space and the history that determines a suggestion: the options of `Optimizer`.
 
     Names of an acquisition and of a maximizer become values: `Settings(maximizer="RS").maximizer` is a `Maximizer`.
+    `priors="paper", outputs="none", acquisition="ucb"` is the method of the paper.
 
     Args:
-        acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
-            from ask to ask, or "portfolio": UCB and SR in turn.
-        maximizer: a name of the catalogue, or a `Maximizer`.
+        acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)` or one of your own, a list of them
+            that take turns from ask to ask, or "portfolio": UCB and SR in turn.
+        maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
         batch_size: points that are suggested together.
         direction: "minimize" or "maximize".
         seed: the source of everything random.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
-        outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
+        outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "none", or "auto", which is
+            Yeo-Johnson.
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
+        model_points: observations that the model is fitted to, where there are more: half of them the best, half at
+            even ranks of the others; None: all of them, in time that grows with their cube.
         initial_design: "sobol" or "uniform".
         initial_points: before the first suggestion of a model; None: two per dimension, from 2 to 16, at least a batch.
         starts: raw batches and restarts of a maximisation.
         budget: steps, seconds and memory of a maximisation.
         minibatch: samples K of one step.
+
+    >>> import compbo
+    >>> settings = compbo.Settings(priors="paper", outputs="none", acquisition="ucb")
+    >>> settings.acquisition, settings.maximizer.name
+    (UCB(beta=2.0), 'CAdam-ME')
     """
 
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio"
-    maximizer: str | Maximizer = "CAdam-ME"
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME"
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
     batch_size: int = 1
     direction: Direction = "minimize"
@@ -63,6 +73,7 @@ class Settings:
     priors: str = "paper"
     outputs: str = "auto"
     noise: float | None = None
+    model_points: int | None = 1024
     initial_design: Literal["sobol", "uniform"] = "sobol"
     initial_points: int | None = None
     starts: StartPolicy = STARTS
@@ -78,10 +89,11 @@ class Settings:
         get_kernel(self.kernel)
         get_priors(self.priors, 1)
         check_outputs(self.outputs)
-        for name, least in (("batch_size", 1), ("minibatch", 1), ("initial_points", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if name != "initial_points" or value is not None:
-                object.__setattr__(self, name, whole_number(name, value, least))
+        for name, least in (("batch_size", 1), ("minibatch", 1), ("seed", 0)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
+        for name, least in (("initial_points", 1), ("model_points", 2)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
         if self.direction not in ("minimize", "maximize"):
             raise OptionError(
                 "direction", "{option} must be 'minimize' or 'maximize', got {given!r}.", given=self.direction
@@ -113,9 +125,23 @@ class Settings:
             "budget": asdict(self.budget),
         }
 
+    def check_saveable(self) -> None:
+        """OptionError if the acquisition or the maximizer is not registered: nobody could find it again by its name."""
+        maximizer, acquisition = as_maximizer(self.maximizer), get_portfolio(self.acquisition)
+        members = acquisition.members if isinstance(acquisition, Portfolio) else (acquisition,)
+        unknown = [("acquisition", type(member).__name__) for member in members if not is_registered(member)]
+        unknown += [] if catalogue.is_registered(maximizer) else [("maximizer", maximizer.name)]
+        for option, name in unknown:
+            raise OptionError(
+                option,
+                "{option}: {name} is not registered, so that a saved run could not find it again; "
+                "call compbo.register with it first.",
+                name=name,
+            )
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Settings:
-        """The inverse of `to_dict`."""
+        """The settings that `to_dict` wrote as `data`."""
         values = {
             "acquisition": portfolio_from_dict(data["acquisition"]),
             "maximizer": as_maximizer(**data["maximizer"]),
@@ -126,7 +152,7 @@ class Settings:
 
 
 def refuse_unknown(caller: str, unknown: Iterable[str], known: Iterable[str]) -> None:
-    """OptionError, in the name of the caller, for the first option that does not exist."""
+    """OptionError, in the name of the caller, for the first of the unknown options; it names the known ones."""
     for name in unknown:
         names = sorted(known)
         raise OptionError(
@@ -139,7 +165,9 @@ def refuse_unknown(caller: str, unknown: Iterable[str], known: Iterable[str]) ->
         )
 
 
-def as_maximizer(name: str | Maximizer, hyperparameters: Mapping[str, Any] = MappingProxyType({})) -> Maximizer:
+def as_maximizer(
+    name: str | Maximizer | Callable[..., Any], hyperparameters: Mapping[str, Any] = MappingProxyType({})
+) -> Maximizer:
     """The maximizer of that name with these hyperparameters, the others at their defaults; a value as it is."""
     if not isinstance(hyperparameters, Mapping):
         raise OptionError(

@@ -24,9 +24,18 @@ PERTURBED = 20.0  # coordinates that are perturbed on average, where there are m
 class StartPolicy:
     """Where the ascent begins.
 
-    raw_batches uniform batches, a share `around_incumbents` of them drawn around the best observations instead, each
-    by perturbing a random subset of coordinates; the Boltzmann heuristic of BoTorch (temperature 1/eta) picks
-    `restarts` of them, the best one always among them.
+    Raw batches are drawn, some uniformly, the others near the best observations by moving a random subset of their
+    coordinates. BoTorch's Boltzmann heuristic chooses the start points among them, the best raw batch always included.
+
+    Args:
+        raw_batches: how many batches are drawn.
+        restarts: how many of them become start points.
+        around_incumbents: share of the raw batches that are drawn near the best observations.
+        eta: 1 / temperature of the heuristic: the larger, the more often it takes batches with high values.
+
+    >>> import compbo
+    >>> compbo.Settings(starts=compbo.StartPolicy(raw_batches=256, restarts=8)).starts.restarts
+    8
     """
 
     raw_batches: int = 1024
@@ -35,7 +44,7 @@ class StartPolicy:
     eta: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot start anything."""
+        """Refuse numbers that are out of range."""
         for name, least in (("raw_batches", 1), ("restarts", 0)):
             object.__setattr__(self, name, whole_number(f"StartPolicy: {name}", getattr(self, name), least))
         if not 1 <= self.restarts <= self.raw_batches:
@@ -51,7 +60,10 @@ class StartPolicy:
 
 
 def raw_batches(q: int, box: Box, incumbents: Tensor, starts: StartPolicy, generator: Generator) -> Tensor:
-    """(raw_batches, q, d): uniform ones, then those around the incumbents (k, d), if there are any."""
+    """Batches of q points in the box, (raw_batches, q, d): uniform ones, then those around the incumbents (k, d).
+
+    starts: how many of each kind; without incumbents all are uniform.
+    """
     d = len(box.lower)
     near_incumbents = round(starts.raw_batches * starts.around_incumbents) if len(incumbents) > 0 else 0
     uniform = torch.rand(starts.raw_batches, q, d, dtype=DTYPE, generator=generator)

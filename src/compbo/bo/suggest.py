@@ -29,7 +29,7 @@ INCUMBENTS = 8  # best observations around which raw batches are drawn
 
 
 class Suggestion(NamedTuple):
-    """The points to evaluate next, and how they were found."""
+    """The points to evaluate next, and the telemetry: how they were found."""
 
     points: list[Point]
     telemetry: Telemetry
@@ -107,6 +107,7 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
     telemetry = replace(
         telemetry,
         observations=len(history.evaluations),
+        modelled=len(gp.train_y),
         fit_seconds=fit_seconds,
         outputs=gp.outputs.describe(),
         replaced=distinct.replaced,

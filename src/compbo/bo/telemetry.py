@@ -13,31 +13,38 @@ from compbo.bo.verdict import Verdict
 class Telemetry:
     """What one ask looked like.
 
-    Acquisition values are those on the common sample; tuples have one entry per restart. What there was not (the
-    initial design maximises nothing) is NaN, 0 or empty.
+    Acquisition values are those on the common sample; tuples have one entry per restart. A field is NaN, 0 or empty
+    where it does not apply: the initial design maximises nothing. The fields have a comment each.
+
+    >>> import compbo
+    >>> optimizer = compbo.Optimizer({"x": compbo.Float(0, 1)}, seed=0)
+    >>> points = optimizer.ask()
+    >>> optimizer.telemetry[-1].verdict.value, optimizer.telemetry[-1].points
+    ('initial design', 1)
     """
 
-    verdict: Verdict
+    verdict: Verdict  # whether the acquisition function was maximised
     reason: str  # the verdict in words
     observations: int = 0  # evaluations known, failed ones included
-    pending: int = 0
+    modelled: int = 0  # of them, that the model was fitted to
+    pending: int = 0  # points asked for and not told
     points: int = 0  # suggested
     acquisition_value: float = math.nan  # of the chosen batch
     acquisition_gain: float = math.nan  # over the best start batch
     acquisition_error: float = math.nan  # Monte-Carlo standard error of the value, from independent scrambles
     spread: float = math.nan  # standard deviation of the restarts' end values
-    start_values: tuple[float, ...] = ()
-    end_values: tuple[float, ...] = ()
-    gradient_norms: tuple[float, ...] = ()
-    statuses: tuple[str, ...] = ()
+    start_values: tuple[float, ...] = ()  # before the ascent
+    end_values: tuple[float, ...] = ()  # the best of each restart
+    gradient_norms: tuple[float, ...] = ()  # at the last step
+    statuses: tuple[str, ...] = ()  # how each restart ended: see `compbo.types.Status`
     winner: int = -1  # restart the batch came from; -1: a start batch
-    ascent_steps: int = 0
+    ascent_steps: int = 0  # that were made
     jitter: float = 0.0  # largest relative one that a Cholesky factor needed
-    fit_seconds: float = 0.0
+    fit_seconds: float = 0.0  # fit of the model
     start_seconds: float = 0.0  # raw batches and the choice of start points, or the initial design
-    maximise_seconds: float = 0.0
-    maximizer: str = ""
-    acquisition: str = ""
+    maximise_seconds: float = 0.0  # ascent, choice of the batch and verdict
+    maximizer: str = ""  # its name
+    acquisition: str = ""  # its name; of a portfolio, the member whose turn it was
     outputs: str = ""  # transform of the values that the model was fitted to, with its shape
     replaced: int = 0  # points that repeated an earlier one
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Named(NamedTuple):
-    """A point as it was named: its values, and the number of the pending point that it is, if it is one."""
+    """A point as it was named: its values (params), and the number of the pending point that it is, if it is one."""
 
     params: Point
     number: int | None
@@ -26,7 +26,7 @@ class Named(NamedTuple):
 def told_evaluations(
     space: Space, history: History, points: Any, values: Any, messages: Any = None
 ) -> list[Evaluation]:
-    """Evaluations from one point and its value, or a list of points and as many values; ValueError if any is wrong.
+    """Evaluations from one point and its value, or from a list of points and their values; ValueError if any is wrong.
 
     Args:
         space: where the points must lie.

@@ -35,7 +35,12 @@ NEXT_TO_NOTHING = 0.01  # of what the climb missed
 
 
 class Verdict(StrEnum):
-    """How a maximisation ended, in a word or three."""
+    """How a maximisation ended, in a word or three; docs/verdicts.md has what each means.
+
+    >>> import compbo
+    >>> compbo.Verdict("flat") is compbo.Verdict.FLAT
+    True
+    """
 
     CONVERGED = "converged"
     CLIMBING = "still climbing"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from compbo.cli.completion import acquisitions, maximizers
-from compbo.console import App, interrupts_end_at_once, out, say, wide
+from compbo.console import App, Plugin, interrupts_end_at_once, out, say, wide
 from compbo.inputs import check_target
 from compbo.versions import VERSION
 from compbo.words import counted
@@ -149,6 +149,7 @@ def optimize(
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of the values, if known.", rich_help_panel=METHOD)
     ] = None,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Optimise a Python function or a program.
@@ -187,15 +188,18 @@ def report(
     run: Run,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Default: RUN with .html.")] = None,
     study_name: StudyName = None,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Write a run, finished or not, as one HTML page."""
     from compbo.report import write_report
-    from compbo.storage import load_optimizer
+    from compbo.storage import load_study
 
     target = output if output is not None else default_output(run, ".html")
     check_target(target)
-    write_report(load_optimizer(run, study_name), target, title=study_name or Path(run).name)
+    study = load_study(run, study_name)
+    title = study_name or Path(run).name
+    write_report(study.optimizer, target, title=title, facts=study.facts)
     say(f"Report: {target}")
 
 
@@ -223,6 +227,7 @@ def export(
 @app.command(epilog=EPILOG)
 def catalogue(
     markdown: Annotated[bool, typer.Option("--markdown", help="As a Markdown table.")] = False,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """List what can maximise an acquisition function, with the default hyperparameters."""

@@ -48,15 +48,21 @@ class ShiftedLevy:
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demonstration shows; the best possible value is 0, so every value is a regret."""
+    """What the demonstration shows: the result, and the values of compbo and of random search.
+
+    The best possible value is 0, so every value is a regret.
+    """
 
     result: Result
     random: tuple[float, ...]  # regret of random search after every evaluation
-    compbo: tuple[float, ...]
+    compbo: tuple[float, ...]  # regret of compbo after every evaluation
 
 
 def run_demo(evaluations: int = EVALUATIONS, batch_size: int = BATCH, seed: int = 0, **options: Any) -> Demo:
-    """Minimise the function, and compare with random search on the same number of evaluations."""
+    """The demonstration: compbo and random search on the same function, with the same number of evaluations.
+
+    batch_size, seed, options: as for `minimize`.
+    """
     levy = ShiftedLevy.seeded(seed)
     result = minimize(levy, levy.space, evaluations=evaluations, batch_size=batch_size, seed=seed, **options)
     draws = numpy_stream(seed, "demo", "random search").uniform(-BOUND, BOUND, (evaluations, len(levy.optimum)))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import os
-import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compbo.evaluation import describe
+from compbo.plugins import load_file, load_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +27,7 @@ class NamedObjective:
 
 
 def load_objective(reference: str) -> NamedObjective:
-    """The objective that `file.py:function` or `module:function` names; ValueError if it cannot be loaded."""
+    """The objective of a reference, `file.py:function` or `module:function`; ValueError if it cannot be loaded."""
     place, separator, function = reference.rpartition(":")
     if not separator or not place or not function:
         raise ValueError(f"{reference!r} does not name a function: write file.py:function or module:function.")
@@ -47,7 +44,7 @@ def load_objective(reference: str) -> NamedObjective:
 @cache
 def _load(module: str, function: str) -> Callable[[dict[str, Any]], Any]:
     try:
-        loaded = _load_file(Path(module)) if module.endswith(".py") else _load_module(module)
+        loaded = load_file(Path(module)) if module.endswith(".py") else load_module(module)
     except (Exception, SystemExit) as error:  # the user's code may raise anything; the trace is kept for --debug
         raise ValueError(f"{module} cannot be imported: {describe(error)}.") from error
     found = getattr(loaded, function, None)
@@ -56,26 +53,3 @@ def _load(module: str, function: str) -> Callable[[dict[str, Any]], Any]:
     if not callable(found):
         raise ValueError(f"{function!r} in {module} is of type {type(found).__name__}, not a function.")
     return found  # type: ignore[no-any-return]
-
-
-def _load_file(path: Path) -> Any:
-    """Load a file like `python file.py` does: modules in the folder of the file can be imported."""
-    _prepend(str(path.parent))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not Python")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _load_module(name: str) -> Any:
-    """Load a module like `python -m` does: modules in the current folder can be imported."""
-    _prepend(os.getcwd())
-    return importlib.import_module(name)
-
-
-def _prepend(folder: str) -> None:
-    if folder not in sys.path:
-        sys.path.insert(0, folder)

@@ -34,7 +34,11 @@ PARAMETERS_SHOWN = 24  # of the best point
 
 @dataclass(frozen=True)
 class Request:
-    """What the user typed; the fields are called as the options are in Python."""
+    """What the user typed; the fields have the names of the options in Python, as for `minimize`.
+
+    objective, command: the two ways to name the objective. space: a TOML file. maximize: the direction. report: where
+    to write the page.
+    """
 
     objective: str | None
     command: str | None
@@ -52,7 +56,7 @@ class Request:
     study_name: str
     report: Path | None
     seed: int
-    settings: dict[str, Any]
+    settings: dict[str, Any]  # the other options of `Settings`
 
 
 def carry_out(request: Request) -> None:

@@ -25,9 +25,9 @@ Pieces = list[tuple[str, str | None]]  # of one argument: a text, and the parame
 
 
 class Program:
-    """`python train.py --lr {lr}` as an objective: cut into arguments like a shell would, but never given to one.
+    """`python train.py --lr {lr}` as an objective: cut into arguments as a shell does it, but run without a shell.
 
-    Placeholders are filled after cutting, so that a value is never taken for two arguments or for shell code. {{ and
+    Placeholders are filled after cutting, so that a value is always one argument and no shell code. {{ and
     }} are plain braces. Evaluations may run in several threads.
     """
 
@@ -39,7 +39,7 @@ class Program:
         Args:
             command: the program and its arguments, with `{name}` where a parameter belongs.
             names: of the parameters; each placeholder must be one of them.
-            timeout: seconds after which the program is killed; None: never.
+            timeout: seconds after which the program is killed; None: no limit.
             elsewhere: whether it runs on other machines, which may have programs that this one has not.
         """
         known = list(names)

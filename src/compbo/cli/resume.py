@@ -22,7 +22,10 @@ RESCUE = "compbo-run"  # name of the file in which an interrupted run without a 
 
 
 def how_to_resume(request: Request, storage: Any, result: Result, error: RunError | None = None) -> str:
-    """Say where the run is and how to resume it; without a storage, save it first. error: why it stopped, if it did."""
+    """A line that says where the run is and how to resume it; without a storage, the run is saved first.
+
+    error: why it stopped, if it did.
+    """
     done = sum(record.state != RUNNING for record in result.records)
     if done == 0:
         return "Nothing was evaluated yet."
@@ -42,7 +45,7 @@ def how_to_resume(request: Request, storage: Any, result: Result, error: RunErro
 
 
 def with_option(words: Sequence[str], flag: str, *value: str) -> list[str]:
-    """The words of a command with an option at the end, in the place of the one that they have.
+    """The words of a command with an option (its flag and value) at the end, in the place of the one that they have.
 
     >>> with_option(["run", "--limit", "1", "x", "--limit=2"], "--limit", "9")
     ['run', 'x', '--limit', '9']

@@ -41,7 +41,7 @@ def print_asked(asked: Asked) -> None:
 
 
 def print_status(optimizer: Optimizer, records: Sequence[Record]) -> None:
-    """What was told, what is pending, the best so far, what failed."""
+    """Print what the records say: what was told, what is pending, the best so far, what failed."""
     failed = [record for record in records if record.state == FAIL]
     rows = _Rows()
     rows.add("direction", optimizer.settings.direction)
@@ -66,7 +66,7 @@ def print_status(optimizer: Optimizer, records: Sequence[Record]) -> None:
 
 
 def status_as_json(optimizer: Optimizer, records: Sequence[Record]) -> str:
-    """The same for programs."""
+    """The records as JSON, for programs."""
     failed = [record for record in records if record.state == FAIL]
     best, asks = optimizer.best, optimizer.telemetry
     return dumps(
@@ -98,7 +98,7 @@ class _Rows:
 
 
 def print_points(points: Sequence[NumberedPoint], more: Mapping[str, Sequence[Any]] = MappingProxyType({})) -> None:
-    """One line per point: its number, its parameters (some, if there are very many), and further columns."""
+    """One line per point: its number, its parameters (some, if there are very many), and more columns."""
     from rich.table import Table
     from rich.text import Text
 
@@ -115,14 +115,14 @@ def print_points(points: Sequence[NumberedPoint], more: Mapping[str, Sequence[An
 
 
 def nothing_taken(error: SheetError) -> CommandError:
-    """What is wrong with a sheet, and the options that help."""
+    """The error of a sheet: what is wrong with it, and the options that help."""
     remedies = {complaint.remedy for complaint in error.complaints}
     hints = [hint for option, hint in REMEDIES.items() if option in remedies]
     return CommandError("\n".join([str(error), *hints]), BAD_INPUT)
 
 
 def print_taken(told: Told, results: Results, file: Path) -> None:
-    """One line for every kind of row."""
+    """One line for every kind of row of the file."""
     for evaluation in told.taken:
         result = "failed" if evaluation.value is None else repr(evaluation.value)
         notes = [

@@ -9,7 +9,7 @@ import typer
 
 from compbo.cli.app import EPILOG, METHOD, WHAT, Debug, Run, StudyName, app
 from compbo.cli.completion import acquisitions, maximizers
-from compbo.console import BAD_INPUT, CommandError, interrupts_end_at_once, say
+from compbo.console import BAD_INPUT, CommandError, Plugin, interrupts_end_at_once, say
 from compbo.words import counted
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def ask(
         float | None, typer.Option(help="Standard deviation of the values, if known.", rich_help_panel=METHOD)
     ] = None,
     study_name: StudyName = None,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Suggest the next points of a run, which is begun if it is not there.
@@ -101,6 +102,7 @@ def tell(
     value: ValueColumn = None,
     replace: Annotated[bool, typer.Option("--replace", help="Correct what was told with another value.")] = False,
     study_name: StudyName = None,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Take the results of points that were asked for, all that a file has or none.
@@ -140,6 +142,7 @@ def import_(
     space: SpaceFile = None,
     maximize: Maximize = None,
     study_name: StudyName = None,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Take what was measured before, all that a file has or none. What the run has already is left out.
@@ -174,6 +177,7 @@ def status(
     excel: Excel = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON on standard output.")] = False,
     study_name: StudyName = None,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Show what was told, what is pending, the best so far, and how the last failure looked."""
@@ -202,6 +206,7 @@ def forget(
     numbers: Numbers = None,
     every: Annotated[bool, typer.Option("--all", help="All that are pending.")] = False,
     study_name: StudyName = None,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Withdraw pending points that will never be evaluated."""
@@ -229,6 +234,7 @@ def retry(
     run: Run,
     numbers: Numbers = None,
     study_name: StudyName = None,
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Ask again for points whose evaluation failed, all of them or those of the numbers given."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CompBO:
-    """Minimises by `suggest` and `observe`."""
+    """Minimises by `suggest` and `observe`; api_config: the space, as Bayesmark describes it."""
 
     primary_import = "compbo"
 

@@ -24,12 +24,12 @@ class Asked(NamedTuple):
     """A joint batch: its points, what the model expects there (nothing before there is one), and how it was found."""
 
     points: list[NumberedPoint]
-    predicted: list[Prediction]
+    predicted: list[Prediction]  # empty before there is a model
     telemetry: Telemetry
 
 
 def ask_points(open_run: Callable[[], StoredRun], count: int) -> Asked:
-    """Suggest points and store them as pending.
+    """The suggested points, `count` of them, after they were stored as pending.
 
     open_run: opens the run for this process alone. Should another one take it in the same instant, which is possible
     across machines, the points that came second are withdrawn and decided again.

@@ -32,8 +32,8 @@ FAILED_WORDS = ("failed", "fail", "nan")  # in the place of a value
 class Style(NamedTuple):
     """How numbers are written in a file."""
 
-    commas: bool = False
-    commas_seen: bool = False
+    commas: bool = False  # a decimal comma is possible
+    commas_seen: bool = False  # the file has decimal commas
 
     def number(self, cell: Any) -> float:
         """The number in a cell; ValueError if there is none."""
@@ -100,6 +100,6 @@ def yes_or_no(cell: Any) -> bool:
 
 
 def written(value: Any, *, commas: bool = False) -> str:
-    """A value as a cell of CSV: numbers with all their digits, None as that word."""
+    """A value as a cell of CSV: numbers with all their digits, None as that word; commas: decimal ones."""
     text = str(value)
     return text.replace(".", ",") if commas and isinstance(value, float) else text

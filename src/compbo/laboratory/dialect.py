@@ -23,11 +23,11 @@ class Table(NamedTuple):
     header: list[str]
     lines: list[tuple[int, list[str]]]
     commas: bool  # numbers may have a decimal comma
-    encoding: str
+    encoding: str  # of the file
 
 
 def decoded(data: bytes) -> tuple[str, str]:
-    """The text of a file and its encoding, told from a byte-order mark, or from what it can be."""
+    """The text in the data of a file and its encoding, told from a byte-order mark, or from what it can be."""
     for mark, encoding in (
         (codecs.BOM_UTF8, "utf-8-sig"),
         (codecs.BOM_UTF16_LE, "utf-16"),
@@ -42,7 +42,7 @@ def decoded(data: bytes) -> tuple[str, str]:
 
 
 def read_table(data: bytes) -> Table:
-    """The table in a CSV file as any spreadsheet writes it; ValueError, with the line, if it is none."""
+    """The table in the data of a CSV file as any spreadsheet writes it; ValueError, with the line, if it is none."""
     text, encoding = decoded(data)
     first, _, rest = text.partition("\n")
     declared = re.fullmatch(r"sep=(.)\r?", first)
@@ -98,7 +98,7 @@ def has_decimal_commas(table: Table) -> bool:
 
 
 def number_in(text: str, *, commas: bool, commas_seen: bool) -> float:
-    """The number that a cell says; ValueError if it says none, or if nobody can know which.
+    """The number that the text of a cell says; ValueError if it says none, or if it can be read in two ways.
 
     commas: a decimal comma is possible. commas_seen: the file has some, so that a point may stand between thousands.
 

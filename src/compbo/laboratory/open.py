@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
     from compbo.space import Space
 
-NEW_NAME = "compbo"  # of a run whose name nobody said
+NEW_NAME = "compbo"  # of a run that was given no name
 ATTEMPTS = 5  # in case that others take the run at the very same time
 
 T = TypeVar("T")
 
 
 def with_run(open_run: Callable[[], StoredRun], action: Callable[[StoredRun], T]) -> T:
-    """Do something with a run that is open for this process alone; should another one take it, do it again.
+    """The result of an action on a run that is open for this process alone; should another take it, it is done again.
+
+    open_run: opens the run.
 
     action: what was done before it was interrupted, it must not do twice.
     """
@@ -36,7 +38,7 @@ def with_run(open_run: Callable[[], StoredRun], action: Callable[[StoredRun], T]
 
 
 class RunPlace(NamedTuple):
-    """Where a run is or will be, and what it is or will be begun with."""
+    """Where a run is or will be (source, and its name there), and what it is or will be begun with."""
 
     source: str
     name: str

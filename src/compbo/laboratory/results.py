@@ -25,7 +25,7 @@ class Complaint(NamedTuple):
     """What is wrong with a line of a sheet; line 0: with the whole of it."""
 
     line: int
-    text: str
+    text: str  # what is wrong
     remedy: str = ""  # the option that helps, if there is one: `replace` or `value`
 
     def __str__(self) -> str:
@@ -53,13 +53,13 @@ class SheetError(ValueError):
 class Filled(NamedTuple):
     """A row that was filled in: the parameters that it names, and its result, if there is one."""
 
-    line: int
-    number: int | None
-    params: dict[str, Any]
+    line: int  # in the file
+    number: int | None  # of the pending point
+    params: dict[str, Any]  # by name
     rounding: dict[str, float]  # by parameter, how far a number may be from the one that was meant
-    value: float | None = None
-    failed: bool = False
-    comment: str = ""
+    value: float | None = None  # the result
+    failed: bool = False  # whether it says so
+    comment: str = ""  # of the user
 
     @property
     def is_told(self) -> bool:
@@ -68,7 +68,7 @@ class Filled(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The rows of a sheet that can be read, the columns that nobody reads, and what is wrong."""
+    """The rows of a sheet that can be read, its unused columns, and complaints about the others."""
 
     rows: list[Filled]
     unused: list[str]
@@ -111,8 +111,8 @@ def results_of(space: Space, sheet: Sheet, value_column: str | None = None) -> R
 class Line(NamedTuple):
     """One line of a sheet, and the list to which complaints about it are added."""
 
-    number: int
-    cells: dict[str, Any]
+    number: int  # in the file
+    cells: dict[str, Any]  # by the name of their column
     style: Style
     complaints: list[Complaint]
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def retry_failed(run: StoredRun, numbers: Sequence[int] | None = None) -> dict[int, int]:
-    """Ask again for failed trials, all or those of these numbers; the new numbers by the old ones.
+    """The new numbers of failed trials of a run, by the old ones, after they were asked for again.
+
+    numbers: which; None: all.
 
     ValueError, and nothing changed, if one of them has not failed.
     """

@@ -42,7 +42,7 @@ def column_of(parameter: str) -> str:
 
 
 def read_sheet(path: str | os.PathLike[str]) -> Sheet:
-    """The rows of a file; ValueError, with the line, if it is neither CSV nor JSON lines."""
+    """The rows of the file at this path; ValueError, with the line, if it is neither CSV nor JSON lines."""
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError:
@@ -81,7 +81,7 @@ def _json_lines(data: bytes) -> Sheet:
 
 
 def sheet_row(number: int, params: Mapping[str, Any], predicted: Sequence[float] | None = None) -> dict[str, Any]:
-    """A row to be filled in; an empty cell is None."""
+    """A row to be filled in, for point `number` with these params and predicted values; an empty cell is None."""
     return {
         NUMBER: number,
         **{column_of(name): _Written(value) for name, value in params.items()},
@@ -103,7 +103,7 @@ class _Written(NamedTuple):
 
 
 def check_sheet_target(path: str | os.PathLike[str]) -> None:
-    """ValueError if no new sheet can be written there: one that is there may be filled in."""
+    """ValueError if no new sheet can be written at this path: one that is there may be filled in."""
     check_target(path)
     if Path(path).suffix.lower() not in (".csv", ".jsonl"):
         raise ValueError(f"{path}: the file name must end in .csv or .jsonl.")
@@ -112,7 +112,7 @@ def check_sheet_target(path: str | os.PathLike[str]) -> None:
 
 
 def write_sheet(rows: Iterable[Mapping[str, Any]], path: str | os.PathLike[str], *, excel: bool = False) -> None:
-    """The rows as CSV or JSON lines, by the ending of the file name.
+    """Write the rows to a path, as CSV or JSON lines by the ending of the file name.
 
     excel: CSV with semicolons, decimal commas and a byte-order mark, as Excel reads it where decimals have commas.
     """

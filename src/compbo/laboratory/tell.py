@@ -25,7 +25,7 @@ SIX_DIGITS = 5e-6  # half a unit of the sixth: spreadsheets keep that many, and 
 class Told(NamedTuple):
     """What became of the rows of a sheet."""
 
-    taken: list[Evaluation]
+    taken: list[Evaluation]  # new results
     replaced: dict[int, int]  # numbers of results that were corrected, and those of the corrections
     known: list[Filled]  # the run has exactly this result already
 
@@ -42,7 +42,7 @@ class _Told(NamedTuple):
 
 
 def tell_results(run: StoredRun, results: Results, place: object, *, replace: bool = False) -> Told:
-    """Store the results of pending points; SheetError, and nothing stored, if one of them cannot be.
+    """What became of the results of pending points of a run; SheetError, and nothing stored, if one cannot be stored.
 
     place: the name of the sheet. replace: a result that was told before, with another value, is corrected.
     """
@@ -120,7 +120,7 @@ def evaluations_of(space: Space, results: Results, place: object) -> list[tuple[
 
 
 def import_evaluations(run: StoredRun, evaluations: list[tuple[Filled, Evaluation]]) -> Told:
-    """Store what was measured before the run; what the run has already is not stored again."""
+    """What became of evaluations from before the run, after those that it does not have were stored."""
     there = Counter(_identity(e.params, e.value) for e in run.contents().history.evaluations)
     taken: list[Evaluation] = []
     known: list[Filled] = []

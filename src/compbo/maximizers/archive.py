@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Archive:
-    """Evaluates batches on one fixed draw and keeps the best; the rows of the restarts are ranks, not trajectories."""
+    """Evaluates the batches of a task on one fixed draw and keeps the best.
+
+    The rows of the restarts are ranks, not trajectories.
+    """
 
     def __init__(self, task: Maximisation, restarts: RestartBatch) -> None:
         """Start the oracle and evaluate the start points."""
@@ -49,6 +52,6 @@ class Archive:
 
 
 def best_of(x: Tensor, value: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` batches with the highest values, best first; NaN is worse than anything."""
+    """The `count` batches of x (N, q, d) with the highest values (N,), best first; NaN is worse than anything."""
     order = torch.argsort(value.nan_to_num(nan=-torch.inf), descending=True, stable=True)[:count]
     return x[order], value[order]

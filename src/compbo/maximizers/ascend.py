@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class State(NamedTuple):
-    """What the gradient at the current points needs."""
+    """What the gradient at the current points needs: pullback, zeta and, for a non-linear f, its mean utility."""
 
     pullback: Callable[[Tensor], Tensor]
     zeta: Tensor  # (B, q, K), the drawn columns

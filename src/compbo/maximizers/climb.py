@@ -1,6 +1,6 @@
 """The frame of all maximizers: a climb, and what runs it within a budget.
 
-A method is a climb: a callable that moves the restarts until it is done. A limit never raises: the trace says which
+A method is a climb: a callable that moves the restarts until it is done. A limit is not an error: the trace says which
 restarts it stopped and holds the best so far.
 """
 
@@ -29,8 +29,8 @@ class Traits(NamedTuple):
     """What a climb is: the columns of the catalogue that are read off it."""
 
     order: Literal[0, 1, 2]  # 0: values only, 1: gradients, 2: gradients and curvature
-    rule: str
-    tracker: str = "none"
+    rule: str  # name of the update rule or method
+    tracker: str = "none"  # name of the tracker
     remembers: bool = False  # whether zeta is kept on all columns
     one_draw: bool = True  # whether the whole run sees one draw, so that values and ranks compare
 
@@ -40,7 +40,7 @@ class Climb(Protocol):
 
     @property
     def traits(self) -> Traits:
-        """What it is."""
+        """What the climb is: its order, rule and tracker."""
         ...
 
     def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status | Sequence[Status]:
@@ -49,7 +49,7 @@ class Climb(Protocol):
 
 
 class Maximisation(NamedTuple):
-    """One call of a maximizer: what is climbed, for how long, within what bounds, with which random numbers."""
+    """One call of a maximizer: oracle (what is climbed), budget (how long), box (bounds), generator (randomness)."""
 
     oracle: Oracle
     budget: Budget
@@ -67,7 +67,7 @@ def run_within(
     generator: Generator,
     record: bool = False,
 ) -> Trace:
-    """Climb from the start points x0 (B, q, d), never outside the box, never beyond the budget.
+    """The trace of a climb from the start points x0 (B, q, d), inside the box and within the budget.
 
     record: also keep the value (T, B) and the point (T, B, q, d) after every step.
     """
@@ -97,7 +97,7 @@ def _start_points(task: Maximisation, restarts: RestartBatch) -> Trace:
 
 
 def _start_values(task: Maximisation, x: Tensor) -> Tensor:
-    """Values at the start points, as many restarts at a time as fit; NaN where nothing fits."""
+    """Values at the start points, in chunks of restarts that fit into memory; NaN if not even one fits."""
     rows = len(x)
     while rows > 0:
         if fits(task.oracle, rows, task.budget):

@@ -26,9 +26,16 @@ THE_PAPER = "Grosnit et al., Journal of Machine Learning Research 22, 2021"
 class Entry:
     """One row of the catalogue: a name, what is built under it, and on which samples it works.
 
-    form: which samples the oracle is to be built on. build: called with one keyword argument per hyperparameter, makes
-    the climb; a ValueError if they do not go together. after_paper: not one of the paper's names. The other columns
-    (order, rule, tracker, samples, category) are read off what is built.
+    The other columns (order, rule, tracker, samples, category) are read off what is built.
+
+    Args:
+        name: what users call it.
+        form: which samples the oracle is to be built on.
+        hyperparameters: by name, each with its default and its domains.
+        build: called with one keyword argument per hyperparameter, makes the climb; a ValueError if they do not go
+            together.
+        citation: where the method was published.
+        after_paper: whether it is missing in the paper.
     """
 
     name: str
@@ -58,7 +65,7 @@ class Entry:
 
     @property
     def traits(self) -> Traits:
-        """What the climb with the default hyperparameters says of itself."""
+        """What the climb with the default hyperparameters is: its order, rule and tracker."""
         try:
             return self.build(**self.defaults).traits
         except (TypeError, AttributeError) as error:
@@ -79,7 +86,7 @@ class Entry:
 
     @property
     def tracker(self) -> str:
-        """Name of the tracker of E[g]; `none` where the current samples are all there is."""
+        """Name of the tracker of E[g]; `none` where only the current samples are used."""
         return self.traits.tracker
 
     @property
@@ -132,7 +139,13 @@ class Entry:
 class Maximizer:
     """An entry with its hyperparameters settled: call it to maximise.
 
-    hyperparameters: those that differ from the defaults; afterwards all of them, read-only.
+    Args:
+        entry: the row of the catalogue.
+        hyperparameters: those that differ from the defaults; afterwards all of them, read-only.
+
+    >>> import compbo
+    >>> compbo.Maximizer(compbo.CATALOGUE["SCGA"], {"lr": 1.0}).hyperparameters["lr"]
+    1.0
     """
 
     entry: Entry
@@ -160,7 +173,7 @@ class Maximizer:
     def __call__(
         self, oracle: Oracle, x0: Tensor, *, budget: Budget, box: Box, generator: Generator, record: bool = False
     ) -> Trace:
-        """Climb from the start points x0 (B, q, d), never outside the box, never beyond the budget.
+        """Climb from the start points x0 (B, q, d), inside the box and within the budget.
 
         record: also keep the value (T, B) and the point (T, B, q, d) after every step.
         """

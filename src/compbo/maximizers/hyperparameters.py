@@ -106,12 +106,12 @@ def _as_parameter(domain: Domain | Literal[True] | None) -> Parameter | None:
 
 
 def positive(default: float, about: str, domain: Domain | None = None) -> Hyperparameter:
-    """A number above 0."""
+    """A number above 0, with its default, words about it, and its tuning domain."""
     return Hyperparameter(default, about, low=0.0, low_open=True, domain=domain)
 
 
 def nonnegative(default: float, about: str, domain: Domain | None = None) -> Hyperparameter:
-    """A number from 0 on."""
+    """A number from 0 on, with its default, words about it, and its tuning domain."""
     return Hyperparameter(default, about, low=0.0, domain=domain)
 
 
@@ -123,27 +123,30 @@ def share(
     low_open: bool = False,
     high_open: bool = False,
 ) -> Hyperparameter:
-    """A number from 0 to 1."""
+    """A number from 0 to 1, with its default, words about it, and its tuning domain.
+
+    low_open, high_open: without 0, without 1.
+    """
     return Hyperparameter(default, about, 0.0, 1.0, low_open, high_open, domain=domain)
 
 
 def switch(default: bool, about: str) -> Hyperparameter:
-    """True or False; both are tried when it is tuned."""
+    """True or False, with its default and words about it; both are tried when it is tuned."""
     return Hyperparameter(default, about, domain=True)
 
 
 def choice(default: str, about: str, choices: tuple[str, ...]) -> Hyperparameter:
-    """One of a few texts; never tuned."""
+    """One of a few choices, texts, with its default and words about it; it is not tuned."""
     return Hyperparameter(default, about, choices=choices)
 
 
 def tuned_in(hyperparameter: Hyperparameter, domain: Domain) -> Hyperparameter:
-    """The same with another tuning domain; the paper's is kept as such."""
+    """The same hyperparameter with another tuning domain; the former one becomes its paper_domain."""
     return replace(hyperparameter, domain=domain)
 
 
 def with_defaults(table: Mapping[str, Hyperparameter], **defaults: Value) -> dict[str, Hyperparameter]:
-    """The same hyperparameters with other defaults."""
+    """The hyperparameters of a table with other defaults."""
     return {**table, **{name: replace(table[name], default=value) for name, value in defaults.items()}}
 
 

@@ -83,7 +83,10 @@ class _Watched:
     def value_and_gradient(
         self, x: NDArray[np.float64], batch_indices: list[int]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """-f(g(x)) and its gradient for the restarts that are due. A failed restart is told that it has arrived."""
+        """-f(g(x)) and its gradient for the restarts that are due.
+
+        A failed restart gets a low cost and no slope, so that SciPy stops it.
+        """
         restarts, oracle, rows = self._restarts, self._oracle, torch.as_tensor(batch_indices)
         if self._started:
             restarts.clock.check()

@@ -1,7 +1,7 @@
 """Where a tracker's zeta is kept: on the columns of a pool, on the columns of a minibatch, or not at all.
 
-The decay of all columns is one scalar c (zeta = c Z), and only drawn columns are touched: a step costs O(B q K)
-whatever M is.
+The decay of all columns is one scalar c (zeta = c Z), and only drawn columns are touched: a step costs O(B q K),
+for any M.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Memory(Protocol):
 
 
 def start_memory(tracker: Tracker, oracle: Oracle, x: Tensor, draw: Draw, v: Tensor) -> Memory:
-    """zeta_0 = E[g](x_0): on all columns of the pool or, without a pool, v itself, the columns of the first draw."""
+    """zeta_0 = E[g](x_0), x = x_0: on all columns of the pool or, without a pool, v, the columns of the first draw."""
     if not tracker.remembers:
         return NoMemory(v)
     if draw.columns is None:
@@ -59,7 +59,7 @@ class _DrawnColumns:
 
     @property
     def pool_size(self) -> int:
-        """K."""
+        """Number K of drawn columns."""
         return self._zeta.shape[-1]
 
     def read(self, draw: Draw) -> Tensor:
@@ -68,14 +68,14 @@ class _DrawnColumns:
         return self._zeta
 
     def mean_utility(self) -> None:
-        """Never needed: the columns given to the outer function are all there are."""
+        """None: the outer function is given all columns anyway."""
 
 
 class NoMemory(_DrawnColumns):
     """zeta is g at the current point and draw."""
 
     def update(self, blend: Blend, draw: Draw, v: Tensor, v_query: Tensor) -> Tensor:
-        """Forget all but v."""
+        """The new v in place of the old one."""
         del blend, draw, v_query
         self._zeta = v
         return v
@@ -107,7 +107,7 @@ class PoolMemory:
 
     @property
     def pool_size(self) -> int:
-        """M."""
+        """Number M of columns of the pool."""
         return self._rows.shape[0]
 
     def read(self, draw: Draw) -> Tensor:

@@ -41,7 +41,7 @@ class CMAES:
     """CMA-ES (Hansen, 2016) with a population of B and T generations.
 
     sigma: the initial step as a part of the box. first_population: "around-best" draws it around the best start point,
-    "starts" takes the start points themselves, as the paper does. Above 200 dimensions the covariance is diagonal
+    "starts" takes the start points, as the paper does. Above 200 dimensions the covariance is diagonal
     (sep-CMA-ES, Ros and Hansen, 2008): in 64 generations a full matrix of (q d)^2 numbers has learned nothing, and
     costs (q d)^3.
     """
@@ -170,7 +170,7 @@ def _evolve(
         vectorized=True,
         polish=False,
         tol=0.0,
-        atol=-1.0,  # never reached, so that equal values do not end it
+        atol=-1.0,  # out of reach, so that equal values do not end it
         callback=after_generation,
         rng=numbers,
     )
@@ -191,6 +191,6 @@ class _Cube:
         return vectors
 
     def batches(self, vectors: NDArray[np.float64]) -> Tensor:
-        """Vectors -> batches, never outside the box."""
+        """Vectors -> batches inside the box."""
         y = torch.as_tensor(np.array(vectors)).reshape(len(vectors), self._q, -1)
         return self._box.project(torch.addcmul(self._box.lower, y, self._width))

@@ -1,6 +1,6 @@
 """Where the restarts of a maximisation stand: the best so far, which have failed, and what the trace will say.
 
-A restart that cannot be evaluated is frozen at its best point; the others go on as if nothing had happened.
+A restart that cannot be evaluated is frozen at its best point; the others go on.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class Info:
     start_value: Tensor  # (B,)
     gradient_norm: Tensor  # (B,) of the last gradient
     steps: int = 0
-    jitter: float = 0.0
+    jitter: float = 0.0  # largest relative one that a Cholesky factor needed
     failures: dict[int, Failure] = field(default_factory=dict)  # by restart: what stopped it first
     values: list[Tensor] = field(default_factory=list)  # after every step, if recorded
-    points: list[Tensor] = field(default_factory=list)
+    points: list[Tensor] = field(default_factory=list)  # after every step, if recorded
 
 
 class Broken(NamedTuple):
     """Rows (B,) without usable columns: marked by the oracle for want of a Cholesky factor, or not finite."""
 
     rows: Tensor
-    no_factor: Tensor
+    no_factor: Tensor  # (B,) for want of a Cholesky factor
 
 
 class RestartBatch:
@@ -149,7 +149,7 @@ def is_better(value: Tensor, best_value: Tensor) -> Tensor:
 class FixedValues(NamedTuple):
     """f(g(x)) (B,), NaN where it cannot be computed, why that is so where it is, and the jitter that was needed."""
 
-    value: Tensor
+    value: Tensor  # (B,)
     failure: Failure | None
     jitter: float
 

@@ -33,7 +33,10 @@ def vanishing_momentum(C_gamma: float, mu: float, mu_d: float) -> Schedule:
 
 
 def growing_memory(lr: float, gamma2_d: float, gamma1: Schedule) -> Schedule:
-    """gamma2_t = 1 - lr t^-gamma2_d (1 - gamma1_t)^2: the weight that CAdam gives to the past squares."""
+    """gamma2_t = 1 - lr t^-gamma2_d (1 - gamma1_t)^2: the weight that CAdam gives to the past squares.
+
+    gamma1: schedule of gamma1_t.
+    """
     return lambda t: 1 - lr * t**-gamma2_d * (1 - gamma1(t)) ** 2
 
 
@@ -43,5 +46,5 @@ def nasa_step(a: float, b: float, gamma: float) -> Schedule:
 
 
 def scaled(schedule: Schedule, factor: float) -> Schedule:
-    """Factor times another schedule."""
+    """The product of a factor and another schedule."""
     return lambda t: factor * schedule(t)

@@ -33,7 +33,11 @@ ZETA_UPDATES: tuple[ZetaUpdate, ...] = get_args(ZetaUpdate)
 
 
 class Blend(NamedTuple):
-    """The four numbers of one update."""
+    """The four numbers of one update.
+
+    decay: factor of zeta in all columns. keep, at_x, at_query: in the drawn columns, factors of zeta, of g at x and of
+    g at the query point.
+    """
 
     decay: float
     keep: float
@@ -77,7 +81,10 @@ MEMORYLESS = Tracker("none", lambda t, ratio: Blend(decay=0.0, keep=0.0, at_x=1.
 
 
 def smoothed(beta: Schedule, update: ZetaUpdate = "auto") -> Tracker:
-    """zeta = (1 - b_t) zeta + b_t g(x_{t+1}): SCGA, NASA."""
+    """zeta = (1 - b_t) zeta + b_t g(x_{t+1}): SCGA, NASA.
+
+    beta: schedule of b_t. update: of all columns, or of the drawn ones.
+    """
 
     def blend(t: int, ratio: float) -> Blend:
         b = beta(t)
@@ -88,6 +95,8 @@ def smoothed(beta: Schedule, update: ZetaUpdate = "auto") -> Tracker:
 
 def extrapolated(beta: Schedule, update: ZetaUpdate = "auto") -> Tracker:
     """zeta = (1 - b_t) zeta + b_t g(u), u = (1 - 1/b_t) x_t + x_{t+1} / b_t: ASCGA, CAdam.
+
+    beta: schedule of b_t. update: of all columns, or of the drawn ones.
 
     u is built from the projected x_{t+1} and may leave the box; the GP is defined there.
     """
@@ -105,6 +114,8 @@ def extrapolated(beta: Schedule, update: ZetaUpdate = "auto") -> Tracker:
 def corrected(beta: Schedule, update: ZetaUpdate = "auto") -> Tracker:
     """zeta = g(x_{t+1}; w) + (1 - b_t) (zeta - g(x_t; w)), the same sample at both points: SCSC.
 
+    beta: schedule of b_t. update: of all columns, or of the drawn ones.
+
     Chen, Sun and Yin, "Solving stochastic compositional optimization is nearly as easy as solving stochastic
     optimization", IEEE Transactions on Signal Processing 69 (2021).
     """
@@ -119,6 +130,8 @@ def corrected(beta: Schedule, update: ZetaUpdate = "auto") -> Tracker:
 def selective(beta: Schedule) -> Tracker:
     """zeta_w = (1 - b_t) zeta_w + b_t v(x_{t+1}; w) in the drawn columns, the others stay: SOX.
 
+    beta: schedule of b_t.
+
     Wang and Yang, "Finite-sum coupled compositional stochastic optimization", ICML 2022.
     """
 
@@ -132,6 +145,8 @@ def selective(beta: Schedule) -> Tracker:
 
 def multiblock(beta: Schedule) -> Tracker:
     """zeta_w = (1-b) zeta_w + b v(x_{t+1}; w) + gamma (v(x_{t+1}; w) - v(x_t; w)), the other columns stay: MSVR.
+
+    beta: schedule of b.
 
     gamma = (M - K) / (K (1 - b)) + (1 - b) also pays for the drift of the columns that were not drawn. Jiang, Li,
     Wang, Zhang and Yang, "Multi-block-single-probe variance reduced estimator for coupled compositional

@@ -37,7 +37,7 @@ class ParameterAxis(TypedDict):
 
 
 def axis_of(name: str, parameter: Parameter) -> ParameterAxis:
-    """The axis of a parameter that is not constant."""
+    """The axis of a parameter that is not constant, under its name."""
     levels = parameter.levels
     points = levels is not None and len(levels) <= FEW_LEVELS
     own_axis = isinstance(parameter, Float | Int) and parameter.scale in ("linear", "log")
@@ -67,7 +67,7 @@ def position(parameter: Parameter, value: Scalar) -> float:
 
 
 def fraction(axis: ParameterAxis, where: float) -> float:
-    """A position as a share of the way from the low end to the high end."""
+    """A position `where` on the axis as a share of the way from its low end to its high end."""
     low, high = axis["low"], axis["high"]
     if axis["type"] == "log":
         low, high, where = math.log(low), math.log(high), math.log(where)

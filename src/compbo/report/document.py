@@ -1,4 +1,4 @@
-"""One HTML file that needs nothing else: slots filled, data embedded, scripts allowed by their hash."""
+"""One HTML file that opens without other files: slots filled, data embedded, scripts allowed by their hash."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def script_slots(script: str, data: Any) -> dict[str, str]:
 
 
 def embedded(data: Any) -> str:
-    """JSON that can stand inside a script element: pure ASCII, no markup, null for what is not finite."""
+    """The data as JSON that can stand inside a script element: pure ASCII, no markup, null for what is not finite."""
     text = json.dumps(finite(data), separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def finite(node: Any) -> Any:
-    """The same data with None for numbers that JSON does not have."""
+    """The same data (any node of it) with None for numbers that JSON does not have."""
     if isinstance(node, dict):
         return {key: finite(value) for key, value in node.items()}
     if isinstance(node, list | tuple):
@@ -57,17 +57,17 @@ def _policy(*scripts: str) -> str:
 
 
 def resource(package: str, name: str) -> str:
-    """A text file of a package."""
+    """The text of a file of a package, by its name."""
     return unix_lines(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 def unix_lines(text: str) -> str:
-    """Line ends as a browser reads them, or the hashes in the policy would not fit."""
+    """The text with line ends as a browser reads them, or the hashes in the policy would not fit."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write_document(path: str | os.PathLike[str], page: str) -> Path:
-    """Write the page; a file already there is replaced at once."""
+    """The path of the page, after it was written there; a file already there is replaced at once."""
     check_target(path)
     write_atomically(path, page.encode("utf-8", "xmlcharrefreplace"))
     return Path(path)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Reading(NamedTuple):
-    """How a verdict looks, what it means and what to do about it."""
+    """How a verdict looks (colour, symbol), its meaning, and advice what to do about it."""
 
     colour: str
     symbol: str
@@ -111,7 +111,7 @@ def verdicts(asks: list[Telemetry]) -> Figure:
 
 
 def restarts(asks: list[Telemetry]) -> Figure:
-    """Range and median of the restarts' values before and after the ascent, and the batch that was chosen."""
+    """For all asks: range and median of the restarts' values before and after the ascent, and the chosen batch."""
     before, after = [ask.start_values for ask in asks], [ask.end_values for ask in asks]
     data = [
         _ranges(before, "Restarts at the start", "$grey", -0.14),
@@ -140,7 +140,7 @@ def restarts(asks: list[Telemetry]) -> Figure:
 
 
 class ValueRange(NamedTuple):
-    """Least, median and largest of some values, and how many they are."""
+    """The least (low), the median (middle) and the largest (high) of some values, and their number (size)."""
 
     low: float
     middle: float
@@ -149,7 +149,7 @@ class ValueRange(NamedTuple):
 
 
 def value_range(values: Iterable[float]) -> ValueRange | None:
-    """That of the finite values; None if there are none."""
+    """The range of the finite values; None if there are none."""
     finite = [value for value in values if math.isfinite(value)]
     return ValueRange(min(finite), median(finite), max(finite), len(finite)) if finite else None
 
@@ -184,7 +184,7 @@ def _ranges(values: list[tuple[float, ...]], title: str, colour: str, shift: flo
 
 
 def gains(asks: list[Telemetry]) -> Figure:
-    """What the ascent gained over the best start batch, beside the Monte-Carlo error of the value."""
+    """For all asks: what the ascent gained over the best start batch, beside the Monte-Carlo error of the value."""
     shown = [(n, ask) for n, ask in enumerate(asks) if math.isfinite(ask.acquisition_gain)]
     numbers = [n for n, _ in shown]
     bars = {

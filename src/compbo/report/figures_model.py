@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from compbo.report.slices import ModelSummary, Pair, Slice
 
 BARS = 20
+OF_THE_MODEL = "Share of the sum of 1 / lengthscale (%)"
 
 
-def importance(surrogate: ModelSummary) -> Figure:
-    """A bar for each of the most important parameters, the first on top."""
-    shares = [(name(share["name"]), share["share"]) for share in surrogate["importance"][:BARS]]
+def importance(report: Report) -> Figure:
+    """A bar for each of the most important parameters of the report, the first on top."""
+    shares = [(name(share["name"]), share["share"]) for share in report["importance"][:BARS]]
+    how = f"Share by Optuna's {report['evaluator']} (%)" if report["evaluator"] else OF_THE_MODEL
     places = list(range(len(shares)))
     bar = {
         "type": "bar",
@@ -31,7 +33,7 @@ def importance(surrogate: ModelSummary) -> Figure:
         "hoverinfo": "skip",
     }
     layout = {
-        "xaxis": {"title": {"text": "Share of the sum of 1 / lengthscale (%)"}, "rangemode": "tozero"},
+        "xaxis": {"title": {"text": how}, "rangemode": "tozero"},
         "yaxis": {
             "tickvals": places,
             "ticktext": [words for words, _ in shares],
@@ -47,7 +49,7 @@ def importance(surrogate: ModelSummary) -> Figure:
 
 
 def slice_range(surrogate: ModelSummary) -> list[float]:
-    """One range of values for all slices, so that they can be compared."""
+    """One range of values for all slices of the surrogate, so that they can be compared."""
     pairs = [
         (m, 2.0 * s) for piece in surrogate["slices"] for m, s in zip(piece["mean"], piece["deviation"], strict=True)
     ]
@@ -57,7 +59,10 @@ def slice_range(surrogate: ModelSummary) -> list[float]:
 
 
 def slice_figure(report: Report, surrogate: ModelSummary, piece: Slice) -> Figure:
-    """Mean and two standard deviations along one parameter, and the observations nearest to the best point."""
+    """Mean and two standard deviations along one parameter, and the observations nearest to the best point.
+
+    piece: one of the slices of the surrogate.
+    """
     band = [2.0 * s for s in piece["deviation"]]
     hover = [
         f"{name(words)}<br>{number(m, 4)} ± {number(s, 3)}"
@@ -101,7 +106,7 @@ def _band(piece: Slice, band: list[float]) -> list[Figure]:
 
 
 def pair_figures(report: Report, surrogate: ModelSummary, pair: Pair) -> dict[str, Any]:
-    """Two heat maps over the same two parameters: the mean, and twice the standard deviation."""
+    """Two heat maps of the surrogate over a pair of parameters: the mean, and twice the standard deviation."""
     hover = [
         [
             f"{name(x)}, {name(y)}<br>{number(m, 4)} ± {number(2.0 * s, 3)}"
@@ -157,7 +162,7 @@ def axis_layout(axis: ParameterAxis) -> Figure:
     return layout
 
 
-def _observed(report: Report, surrogate: ModelSummary, which: str) -> tuple[list[float], list[float | None]]:
+def _observed(report: Report, surrogate: ModelSummary, which: str) -> tuple[list[float | None], list[float | None]]:
     places = report["positions"][which]
     nearest = surrogate["nearest"]
     return [places[i] for i in nearest], [report["evaluations"][i]["value"] for i in nearest]
@@ -165,4 +170,4 @@ def _observed(report: Report, surrogate: ModelSummary, which: str) -> tuple[list
 
 def _best_position(report: Report, which: str) -> float:
     best = report["best"]
-    return report["positions"][which][best["number"] if best is not None else 0]
+    return report["positions"][which][best["place"] if best is not None else 0] or 0.0

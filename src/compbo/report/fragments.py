@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
+from compbo.records import FAIL, PRUNED
+from compbo.report.data import of_state
 from compbo.report.figures_asks import READINGS
 from compbo.report.labels import number
 from compbo.words import counted
@@ -16,29 +18,32 @@ if TYPE_CHECKING:
 
 
 def safe(words: object) -> str:
-    """Text for HTML, inside and outside attributes."""
+    """Words as text for HTML, inside and outside attributes."""
     return html.escape(str(words), quote=True)
 
 
 def chart(name: str, alt: str, *, height: int = 320, least: int = 0) -> str:
-    """The place of a chart; narrower than `least` pixels it scrolls by itself."""
+    """The place of the chart called `name`, `height` pixels high; narrower than `least` pixels it scrolls.
+
+    alt: what a screen reader says.
+    """
     style = f"--height: {height}px" + (f"; --least: {least}px" if least else "")
     place = f'<div class="chart" data-chart="{safe(name)}" role="img" aria-label="{safe(alt)}" style="{style}"></div>'
     return f'<div class="pan" tabindex="0">{place}</div>' if least else place
 
 
 def titled(words: str, inside: str) -> str:
-    """A chart under a small title."""
+    """A chart, `inside`, under a small title: words."""
     return f"<div><h4>{safe(words)}</h4>{inside}</div>"
 
 
 def empty(words: str) -> str:
-    """What stands where there is nothing to draw."""
+    """The words that stand where there is nothing to draw."""
     return f'<p class="empty">{safe(words)}</p>'
 
 
 def rows(pairs: Iterable[tuple[str, ...]]) -> str:
-    """Rows of a plain table, the first cell of each its heading."""
+    """Rows of a plain table from pairs of cells, the first cell of each its heading."""
     return "".join(
         f'<tr><th scope="row">{safe(first)}</th>' + "".join(f"<td>{safe(cell)}</td>" for cell in rest) + "</tr>"
         for first, *rest in pairs
@@ -48,19 +53,20 @@ def rows(pairs: Iterable[tuple[str, ...]]) -> str:
 def tiles(report: Report) -> str:
     """The figures at the top of the page."""
     best, asks = report["best"], report["asks"]
-    failed = sum(row["value"] is None for row in report["evaluations"])
+    pruned = len(of_state(report, PRUNED))
+    ended = f"{len(of_state(report, FAIL))} failed" + (f", {pruned} pruned" if pruned else "")
     spent = sum(ask.fit_seconds + ask.start_seconds + ask.maximise_seconds for ask in asks)
     found = f"evaluation {best['number']}" if best is not None else "no successful evaluation yet"
     pending = f", {report['pending']} pending" if report["pending"] else ""
     made = [
         tile("Best value", number(best["value"]) if best is not None else "–", found, " first"),
-        tile("Evaluations", str(len(report["evaluations"])), f"{failed} failed{pending}"),
+        tile("Evaluations", str(len(report["evaluations"])), f"{ended}{pending}"),
         tile(
             "Direction",
             report["direction"],
             "higher is better" if report["direction"] == "maximize" else "lower is better",
         ),
-        tile("Parameters", str(len(report["axes"])), _kinds(report)),
+        tile("Parameters", str(len(report["axes"]) + report["conditional"]), _kinds(report)),
     ]
     if asks:
         made.append(tile("Last ask", asks[-1].verdict, f"{counted(len(asks), 'ask')}, {number(spent, 3)} s in all"))
@@ -68,7 +74,7 @@ def tiles(report: Report) -> str:
 
 
 def tile(name: str, figure: str, more: str, kind: str = "") -> str:
-    """A figure of the summary, with its name above and more words below."""
+    """A figure of the summary, with its name above and more words below; kind: its CSS class."""
     parts = (("name", name), ("figure", figure), ("more", more))
     inside = "".join(f'<div class="{part}">{safe(words)}</div>' for part, words in parts)
     return f'<div class="tile{kind}">{inside}</div>'
@@ -97,7 +103,7 @@ def notes(report: Report) -> str:
         more = len(best["at_edge"]) - 8
         named += f" and {more} more" if more > 0 else ""
         found.append(f"The best point lies at the edge of the range of {named}. A wider range may hold a better one.")
-    failed = [row for row in report["evaluations"] if row["value"] is None]
+    failed = of_state(report, FAIL)
     if failed:
         last = failed[-1]["message"] or "no message"
         last = last if len(last) <= 300 else last[:299] + "…"
@@ -119,6 +125,11 @@ def log_control() -> str:
     return '<label class="control"><input type="checkbox" id="log-values"> Log axis</label>'
 
 
+def all_control() -> str:
+    """The switch that shows the values off the chart, too."""
+    return '<label class="control"><input type="checkbox" id="all-values"> All values</label>'
+
+
 def share_control() -> str:
     """The slider that hides the worse evaluations."""
     return (
@@ -128,6 +139,6 @@ def share_control() -> str:
 
 
 def pair_control(labels: list[str]) -> str:
-    """The choice of two parameters."""
+    """The choice of two parameters, by their labels."""
     options = "".join(f'<option value="{i}">{safe(words)}</option>' for i, words in enumerate(labels))
     return f'<label class="control">Parameters <select id="pair">{options}</select></label>'

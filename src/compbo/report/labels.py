@@ -1,4 +1,4 @@
-"""Text inside charts. Plotly reads a little HTML in every label: whatever the user wrote is escaped before."""
+"""Text inside charts. Plotly reads a little HTML in every label: the user's words are escaped before."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def text(words: object, most: int = TEXT_LENGTH) -> str:
 
 
 def name(words: object, most: int = NAME_LENGTH) -> str:
-    """The same, short enough for an axis."""
+    """Words on one line, cut to `most` characters: short enough for an axis."""
     return text(words, most)
 
 
 def wrapped(words: object, width: int = 60, most: int = 400) -> str:
-    """Longer text for a hover label, over several lines."""
+    """Words for a hover label, over several lines of `width` characters, cut to `most` characters."""
     lines, line = [], ""
     for word in _SPACE.split(str(words).strip()[:most]):
         for piece in (word[i : i + width] for i in range(0, max(len(word), 1), width)):
@@ -38,5 +38,5 @@ def wrapped(words: object, width: int = 60, most: int = 400) -> str:
 
 
 def number(value: float | None, digits: int = 6) -> str:
-    """A number in few characters; a dash for none, NaN and infinity."""
+    """A value in few characters, with `digits` significant digits; a dash for none, NaN and infinity."""
     return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"

@@ -1,4 +1,4 @@
-"""The page: data -> figures and fragments -> one HTML file that needs nothing else."""
+"""The page: data -> figures and fragments -> one HTML file that opens without other files."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from compbo.inputs import check_target
-from compbo.report import figures, figures_asks, figures_model
+from compbo.records import COMPLETE, FAIL, PRUNED
+from compbo.report import figures, figures_asks, figures_model, figures_progress
 from compbo.report import fragments as piece
-from compbo.report.data import Report, collect
+from compbo.report.data import Report, collect, of_state
 from compbo.report.document import filled, resource, script_slots, write_document
+from compbo.report.far_values import value_range
 from compbo.report.tables import asks_table, evaluations_table
 from compbo.report.theme import PALETTES, TEMPLATE
 from compbo.versions import VERSION
@@ -20,20 +22,38 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from compbo.bo.optimizer import Optimizer
+    from compbo.records import StudyFacts
+
+OF_COMPBO = (
+    "A suggestion depends on the settings, the seed and what was evaluated, and on nothing else: with these versions "
+    "and the same answers of the objective, this call proposes the same points. Where the evaluations ran (workers, "
+    "storage, asynchronous mode) is not part of it."
+)
+OF_OPTUNA = (
+    "This study was run through Optuna; its sampler and settings are not known here. The call optimises the parameters "
+    "that all completed trials share with compbo, and the settings are those of the model on this page."
+)
 
 
-def write_report(optimizer: Optimizer, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+def write_report(
+    optimizer: Optimizer, path: str | os.PathLike[str], *, title: str | None = None, facts: StudyFacts | None = None
+) -> Path:
     """Write the report of a finished or running job as one HTML file; a file already there is replaced at once.
+
+    path: of the file; it is returned. title: of the page. facts: of a study that another program ran.
 
     The file holds everything it shows and opens without a network.
     """
     check_target(path)
-    return write_document(path, render_report(optimizer, title=title))
+    return write_document(path, render_report(optimizer, title=title, facts=facts))
 
 
-def render_report(optimizer: Optimizer, *, title: str | None = None) -> str:
-    """The report of a finished or running job as the text of one HTML page."""
-    report = collect(optimizer, title)
+def render_report(optimizer: Optimizer, *, title: str | None = None, facts: StudyFacts | None = None) -> str:
+    """The report of a finished or running job as the text of one HTML page with this title.
+
+    facts: of a study that another program ran.
+    """
+    report = collect(optimizer, title, facts)
     board = _Board()
     slots = _evaluation_slots(report, board) | _model_slots(report, board) | _ask_slots(report, board)
     script = resource("compbo.report", "shared.js") + resource("compbo.report", "report.js")
@@ -65,8 +85,9 @@ def _evaluation_slots(report: Report, board: _Board) -> dict[str, str]:
     if not report["evaluations"]:
         nothing = piece.empty("Nothing has been evaluated yet.")
         return {"chart_progress": nothing, "chart_parallel": nothing}
+    curve = figures_progress.progress(report)
     slots = {
-        "chart_progress": board.place("progress", figures.progress(report), "Values of all evaluations", height=380),
+        "chart_progress": board.place("progress", curve, "Values of all evaluations", height=380),
         "chart_parallel": piece.empty("No evaluation has succeeded yet."),
     }
     if report["best"] is not None:
@@ -77,12 +98,15 @@ def _evaluation_slots(report: Report, board: _Board) -> dict[str, str]:
 
 
 def _model_slots(report: Report, board: _Board) -> dict[str, str]:
-    model = report["surrogate"]
+    model, none = report["surrogate"], piece.empty(report["no_surrogate"])
+    importance = {"chart_importance": none}
+    if report["importance"]:
+        height = 80 + 26 * min(len(report["importance"]), figures_model.BARS)
+        bars = figures_model.importance(report)
+        place = board.place("importance", bars, "Importance of the parameters", height=height)
+        importance = {"chart_importance": place}
     if model is None:
-        none = piece.empty(report["no_surrogate"])
-        return {"chart_importance": none, "chart_slices": none, "chart_pairs": none}
-    height = 80 + 26 * min(len(model["importance"]), figures_model.BARS)
-    bars = figures_model.importance(model)
+        return {**importance, "chart_slices": none, "chart_pairs": none}
     slices = [
         board.place(f"slice_{i}", figures_model.slice_figure(report, model, part), f"Slice {i + 1}", height=230)
         for i, part in enumerate(model["slices"])
@@ -92,11 +116,7 @@ def _model_slots(report: Report, board: _Board) -> dict[str, str]:
         pairs = piece.titled("Mean", piece.chart("pair_mean", "Mean over two parameters", height=340))
         error = piece.chart("pair_error", "Two standard deviations over two parameters", height=340)
         pairs += piece.titled("Two standard deviations", error)
-    return {
-        "chart_importance": board.place("importance", bars, "Importance of the parameters", height=height),
-        "chart_slices": "".join(slices),
-        "chart_pairs": pairs,
-    }
+    return {**importance, "chart_slices": "".join(slices), "chart_pairs": pairs}
 
 
 def _ask_slots(report: Report, board: _Board) -> dict[str, str]:
@@ -126,12 +146,12 @@ def _words(report: Report) -> dict[str, str]:
     """Everything in the page that is text."""
     model, axes = report["surrogate"], len(report["axes"])
     shown = len(report["positions"])
-    done = sum(row["value"] is not None for row in report["evaluations"])
+    done = len(of_state(report, COMPLETE))
     parallel_note = f"Only the most important parameters are shown: {shown} of {axes}. " if shown < axes else ""
     parallel_note += (
         f"{figures.LINES} of {done} evaluations are drawn, evenly by rank. " if done > figures.LINES else ""
     )
-    rest = [share["share"] for share in model["importance"][figures_model.BARS :]] if model is not None else []
+    rest = [share["share"] for share in report["importance"][figures_model.BARS :]]
     importance_note = f"{_others(len(rest))} {100.0 * sum(rest):.1f} %." if rest else ""
     slices = len(model["slices"]) if model is not None else 0
     slices_note = f"Only the most important parameters are shown: {slices} of {axes}." if 0 < slices < axes else ""
@@ -142,10 +162,14 @@ def _words(report: Report) -> dict[str, str]:
         "tiles": piece.tiles(report),
         "best": piece.best_block(report),
         "notes": piece.notes(report),
-        "log_control": piece.log_control() if figures.log_scale_helps(report) else "",
+        "log_control": piece.log_control() if figures_progress.log_scale_helps(report) else "",
+        "all_control": piece.all_control() if value_range(report) is not None else "",
         "share_control": piece.share_control() if done > 1 else "",
         "parallel_note": piece.safe(parallel_note),
+        "progress_note": piece.safe(figures_progress.progress_note(report)),
+        "importance_about": piece.safe(_importance_about(report)),
         "importance_note": piece.safe(importance_note),
+        "reproduce_lead": piece.safe(OF_OPTUNA if report["optuna"] else OF_COMPBO),
         "model_lead": piece.safe(_model_lead(report)),
         "slices_note": piece.safe(slices_note),
         "pair_control": piece.pair_control(labels) if labels else "",
@@ -164,7 +188,9 @@ def _words(report: Report) -> dict[str, str]:
 def _lead(report: Report) -> str:
     what = "Maximisation" if report["direction"] == "maximize" else "Minimisation"
     settings = dict(report["settings"])
-    maximizer, count = settings["maximizer"].strip("'"), len(report["axes"])
+    maximizer, count = settings["maximizer"].strip("'"), len(report["axes"]) + report["conditional"]
+    if report["optuna"]:
+        return f"{what} over {counted(count, 'parameter')} in an Optuna study."
     return f"{what} over {counted(count, 'parameter')} with {maximizer} and {settings['acquisition']}."
 
 
@@ -176,14 +202,32 @@ def _model_lead(report: Report) -> str:
     model = report["surrogate"]
     if model is None:
         return "What the model believes the objective looks like."
-    known = len(report["evaluations"])
+    known = report["modelled"]
     words = f"A Gaussian process ({model['kernel']} kernel) fitted to {counted(model['observations'], 'evaluation')}"
     words += (
         f", chosen from {known}: the best ones and an even share of the others" if model["observations"] < known else ""
     )
     words += "" if model["outputs"] == "none" else f", after the transform {model['outputs']}"
     words += f"; noise {model['noise']:.3g} (standard deviation)."
-    failed = any(row["value"] is None for row in report["evaluations"])
-    return words + (
-        " Failed evaluations stand at the worst value seen, so that the model avoids them." if failed else ""
+    if of_state(report, FAIL):
+        words += " Failed evaluations stand at the worst value seen, so that the model avoids them."
+    if of_state(report, PRUNED):
+        words += " Pruned trials are not in it."
+    if report["conditional"]:
+        names = [name for name, _, _ in report["space"][-report["conditional"] :]]
+        named = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        words += f" Parameters that not every trial shares are not in it: {named}."
+    return words
+
+
+def _importance_about(report: Report) -> str:
+    if not report["evaluator"]:
+        return (
+            "A short lengthscale means that the objective changes quickly along a parameter. Shares are of "
+            "1 / lengthscale in the unit cube, summed over the choices of a categorical parameter; with few "
+            "evaluations they mostly show the prior."
+        )
+    return (
+        f"As Optuna computes it ({report['evaluator']}): by how much the best tenth of the completed trials differs "
+        "from all of them along a parameter."
     )

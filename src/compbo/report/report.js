@@ -6,10 +6,21 @@
     const { draw, chart, show } = compboPage.open(report);
 
     const log = document.getElementById("log-values");
-    log?.addEventListener("change", () => {
-      charts.progress.layout.yaxis.type = log.checked ? "log" : "linear";
+    const everything = document.getElementById("all-values");
+    const cut = charts.progress?.layout.yaxis.range; // where a few bad values would flatten the others
+    const scaleProgress = () => {
+      const { layout, data } = charts.progress;
+      const whole = log?.checked || everything?.checked; // a log axis has room for all
+      layout.yaxis.type = log?.checked ? "log" : "linear";
+      if (whole) delete layout.yaxis.range;
+      else if (cut) layout.yaxis.range = cut;
+      data.forEach((trace) => {
+        if (trace.meta === "off the chart") trace.visible = !whole;
+      });
       draw(chart("progress"));
-    });
+    };
+    log?.addEventListener("change", scaleProgress);
+    everything?.addEventListener("change", scaleProgress);
 
     const share = document.getElementById("share");
     share?.addEventListener("input", () => {

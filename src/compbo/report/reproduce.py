@@ -31,7 +31,7 @@ def settings_rows(space: Space, settings: Settings) -> list[tuple[str, str]]:
 
 
 def call_in_python(space: Space, settings: Settings, evaluations: int) -> str:
-    """Python that runs the same optimisation from the start, given the objective.
+    """Python that runs the same optimisation from the start, given the objective; evaluations: how many.
 
     Every setting is spelled out: the defaults of another version may be others.
     """
@@ -74,5 +74,5 @@ def written(value: Any) -> str:
 
 
 def as_python(params: dict[str, Any]) -> str:
-    """A point as a Python dictionary, one parameter per line."""
+    """A point, params, as a Python dictionary, one parameter per line."""
     return "\n".join(["{", *(f"    {name!r}: {value!r}," for name, value in params.items()), "}"])

@@ -12,6 +12,7 @@ import torch
 
 from compbo.bo.history import sign_of
 from compbo.bo.model import model_of
+from compbo.bo.thinning import kept_by_rank
 from compbo.report.axes import ParameterAxis, axis_of, label, position, values_along
 from compbo.space import Space
 from compbo.space.codecs import width
@@ -113,16 +114,10 @@ def summarise_model(space: Space, settings: Settings, history: History) -> tuple
 
 def _thinned(history: History, direction: Direction) -> History:
     """The history itself, or `LARGEST_FIT` of its evaluations: half the best, half at even ranks of the rest."""
-    evaluations = history.evaluations
-    if len(evaluations) <= LARGEST_FIT:
-        return history
     sign = sign_of(direction)
-    quality = [-np.inf if e.value is None else sign * e.value for e in evaluations]
-    order = np.argsort(quality, kind="stable")[::-1]
-    rest = order[LARGEST_FIT // 2 :]
-    even = np.linspace(0, len(rest) - 1, LARGEST_FIT - LARGEST_FIT // 2).astype(int)
-    keep = sorted([*order[: LARGEST_FIT // 2].tolist(), *rest[even].tolist()])
-    return replace(history, evaluations=tuple(evaluations[i] for i in keep))
+    evaluations = history.evaluations
+    quality = torch.tensor([-np.inf if e.value is None else sign * e.value for e in evaluations])
+    return replace(history, evaluations=tuple(evaluations[i] for i in kept_by_rank(quality, LARGEST_FIT).tolist()))
 
 
 class _Column(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from compbo.records import COLUMNS
+from compbo.records import COLUMNS, FAIL
 
 if TYPE_CHECKING:
     from compbo.bo.telemetry import Telemetry
@@ -37,10 +37,11 @@ _ASK_COLUMNS = (
 def evaluations_table(report: Report) -> Table:
     """Number, state, value, the parameters and the message: also what the CSV file holds.
 
-    A parameter called like another column gets the prefix `param:`, as in the exported file.
+    A parameter called like another column gets the prefix `param:`, as in the exported file. The cell of a parameter
+    that a trial does not have is empty.
     """
     names = [name for name, _, _ in report["space"]]
-    kinds = [_kind([row["params"][name] for row in report["evaluations"]]) for name in names]
+    kinds = [_kind([row["params"][n] for row in report["evaluations"] if n in row["params"]]) for n in names]
     reserved = {*COLUMNS, "message"}
     columns = [
         _column("number", "int"),
@@ -50,14 +51,14 @@ def evaluations_table(report: Report) -> Table:
         _column("message", "long"),
     ]
     rows = [
-        [_cell(cell) for cell in (row["number"], row["state"], row["value"], *(row["params"][n] for n in names))]
+        [_cell(cell) for cell in (row["number"], row["state"], row["value"], *(row["params"].get(n) for n in names))]
         + [row["message"]]
         for row in report["evaluations"]
     ]
     best = report["best"]
-    marks = ["failed" if row["value"] is None else "" for row in report["evaluations"]]
+    marks = ["failed" if row["state"] == FAIL else "" for row in report["evaluations"]]
     if best is not None:
-        marks[best["number"]] = "best"
+        marks[best["place"]] = "best"
     return {"columns": columns, "rows": rows, "marks": marks}
 
 

@@ -49,12 +49,13 @@ def minimize(
     progress: bool | None = None,
     callback: Callable[[Optimizer], None] | None = None,
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-    maximizer: str | Maximizer = "CAdam-ME",
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
     kernel: str = "matern52",
     priors: str = "paper",
     outputs: str = "auto",
     noise: float | None = None,
+    model_points: int | None = 1024,
     initial_design: Literal["sobol", "uniform"] = "sobol",
     initial_points: int | None = None,
     starts: StartPolicy = STARTS,
@@ -89,12 +90,13 @@ def minimize(
         callback: called with the optimizer after every evaluation.
         acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
             from ask to ask, or "portfolio": UCB and SR in turn.
-        maximizer: a name of the catalogue, or a `Maximizer`.
+        maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
         outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
+        model_points: observations that the model is fitted to, where there are more; None: all.
         initial_design: "sobol" or "uniform".
         initial_points: before the first suggestion of a model; None: two per dimension, from 2 to 16, at least a batch.
         starts: raw batches and restarts of a maximisation.
@@ -138,6 +140,7 @@ def minimize(
         "priors": priors,
         "outputs": outputs,
         "noise": noise,
+        "model_points": model_points,
         "initial_design": initial_design,
         "initial_points": initial_points,
         "starts": starts,
@@ -165,12 +168,13 @@ def maximize(
     progress: bool | None = None,
     callback: Callable[[Optimizer], None] | None = None,
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-    maximizer: str | Maximizer = "CAdam-ME",
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
     kernel: str = "matern52",
     priors: str = "paper",
     outputs: str = "auto",
     noise: float | None = None,
+    model_points: int | None = 1024,
     initial_design: Literal["sobol", "uniform"] = "sobol",
     initial_points: int | None = None,
     starts: StartPolicy = STARTS,
@@ -178,7 +182,7 @@ def maximize(
     minibatch: int = 128,
     **unknown: Never,
 ) -> Result:
-    """Maximise an expensive function; arguments, result and errors are those of `minimize`.
+    """Maximise an expensive function; arguments, result and errors are as for `minimize`.
 
     >>> import compbo
     >>> result = compbo.maximize(lambda p: -p["n"], {"n": compbo.Int(1, 4)}, evaluations=4, seed=0)
@@ -208,6 +212,7 @@ def maximize(
         "priors": priors,
         "outputs": outputs,
         "noise": noise,
+        "model_points": model_points,
         "initial_design": initial_design,
         "initial_points": initial_points,
         "starts": starts,

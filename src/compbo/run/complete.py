@@ -31,7 +31,10 @@ def complete_run(
     seed: int,
     settings: Mapping[str, Any],
 ) -> Result:
-    """Carry out a plan: `minimize` and `maximize` without their warning, for the command line, which says it itself."""
+    """The result of a plan: `minimize` and `maximize` without their warning; the command line has one of its own.
+
+    seed, settings: as for `minimize`.
+    """
     if not callable(objective):
         raise ValueError(f"The objective must be a function of one dictionary, got {type(objective).__name__}.")
     if plan.executor is not None and plan.batch_size is None:

@@ -90,7 +90,9 @@ class _Slot:
 
 
 class WorkerProcesses:
-    """Worker processes that belong to the run, started afresh (spawn).
+    """`count` worker processes that belong to the run, started afresh (spawn).
+
+    timeout: seconds after which an evaluation is killed; None: no limit.
 
     One that dies is replaced, and its evaluation has failed.
     """

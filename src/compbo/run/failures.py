@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from compbo.run.plan import RunPlan
     from compbo.run.result import Result
 
-FEWEST, FIRST = 3, 5  # so many of the first evaluations, between the two the initial design, may not all fail alike
+FEWEST, FIRST = 3, 5  # the first evaluations must not all fail alike: the initial design, at least 3 and at most 5
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][+-]?\d+)?")
 

@@ -16,7 +16,7 @@ def remembered_interrupts() -> Iterator[threading.Event]:
     """An event that is set when SIGINT or SIGTERM arrives, even if the exception that its handler raises is dropped.
 
     A signal that is ignored, or ends the process without a Python handler, stays as it is. Outside of the main thread
-    nothing is changed, and the event is never set.
+    nothing is changed, and the event is not set.
     """
     seen = threading.Event()
     replaced: dict[int, Any] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compbo.run.result import Result
-from compbo.storage import load_run
+from compbo.storage import load_study
 
 if TYPE_CHECKING:
     from compbo.run.plan import Storage
@@ -22,6 +22,13 @@ def load(source: Storage, study_name: str | None = None) -> Result:
         The `Result` that `minimize` returned or would return now; `load("run.db").optimizer` goes on by ask and tell.
         A study that another program wrote with Optuna is read too: the parameters that all its trials share are the
         space.
+
+    >>> import compbo, optuna
+    >>> storage = optuna.storages.InMemoryStorage()
+    >>> space = {"x": compbo.Float(0, 1)}
+    >>> result = compbo.minimize(lambda p: p["x"], space, evaluations=3, storage=storage)
+    >>> compbo.load(storage).best_value == result.best_value
+    True
     """
-    optimizer, records = load_run(source, study_name)
-    return Result(optimizer, tuple(records))
+    study = load_study(source, study_name)
+    return Result(study.optimizer, tuple(study.records), study.facts)

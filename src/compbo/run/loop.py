@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """The state of a run: numbers of the evaluations that wait, that run, and the records of all."""
+    """The state of a run: numbers of the evaluations that wait, that run, and the records of all.
+
+    plan, store, progress, callback: how it is carried out, where it is stored, what is shown, what is called after
+    every evaluation. interrupted: set by Ctrl-C.
+    """
 
     def __init__(
         self,

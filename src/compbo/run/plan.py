@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class RunPlan:
     """The options of `minimize` and `maximize` that do not change a suggestion, checked, and the size of a batch.
 
-    The fields are described at `compbo.minimize`.
+    The fields are as for `minimize`.
     """
 
     evaluations: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from compbo.bo.history import best_evaluation
@@ -17,15 +17,27 @@ if TYPE_CHECKING:
 
     from compbo.bo.optimizer import Optimizer
     from compbo.bo.telemetry import Telemetry
-    from compbo.records import Record
+    from compbo.records import Record, StudyFacts
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a run found."""
+    """What a run found. `minimize` and `maximize` return one.
+
+    Args:
+        optimizer: as it is after the last evaluation; `optimizer.ask()` goes on from there.
+        records: every evaluation, in the order of asking.
+        facts: what a study of another program says beyond the parameters that its trials share.
+
+    >>> import compbo
+    >>> result = compbo.minimize(lambda p: (p["n"] - 2) ** 2, {"n": compbo.Int(1, 3)}, evaluations=3)
+    >>> result.best_params, result.best_value, len(result.history)
+    ({'n': 2}, 0.0, 3)
+    """
 
     optimizer: Optimizer
     records: tuple[Record, ...]
+    facts: StudyFacts | None = field(default=None, compare=False)
 
     @property
     def best(self) -> Record | None:
@@ -45,18 +57,18 @@ class Result:
     @property
     def history(self) -> pd.DataFrame:
         """One row per evaluation: number, state, value, the parameters, message."""
-        return to_frame(self.records, self.optimizer.space.names)
+        return to_frame(self.records, None if self.facts is not None else self.optimizer.space.names)
 
     @property
     def telemetry(self) -> list[Telemetry]:
-        """What every ask looked like, its verdict first of all."""
+        """What every ask looked like, with its verdict."""
         return self.optimizer.telemetry
 
     def report(self, path: str | os.PathLike[str], title: str = "compbo run") -> None:
         """Write the run as one HTML page."""
         from compbo.report import write_report
 
-        write_report(self.optimizer, path, title=title)
+        write_report(self.optimizer, path, title=title, facts=self.facts)
 
     def __repr__(self) -> str:
         failed = sum(record.state == FAIL for record in self.records)
@@ -79,24 +91,52 @@ class Result:
 
 
 class RunError(CompboError, RuntimeError):
-    """The run could not go on. What was evaluated is stored, and in `result`."""
+    """The run could not go on. What was evaluated is stored, and in `result`.
+
+    >>> import compbo
+    >>> issubclass(compbo.TooManyFailuresError, compbo.RunError)  # `except compbo.RunError` catches both
+    True
+    """
 
     def __init__(self, template: str, /, result: Result, **values: Any) -> None:
-        """template and values: as for `CompboError`."""
+        """Keep the result beside the message.
+
+        Args:
+            template: as for `CompboError`.
+            result: what was evaluated before the error.
+            values: as for `CompboError`.
+        """
         super().__init__(template, **values)
         self.result = result
 
 
 class TooManyFailuresError(RunError):
-    """More evaluations failed than `max_failures` allows."""
+    """More evaluations failed than `max_failures` allows.
+
+    >>> import compbo
+    >>> try:
+    ...     compbo.minimize(lambda p: None, {"x": compbo.Float(0, 1)}, evaluations=8, max_failures=0)
+    ... except compbo.TooManyFailuresError as error:
+    ...     len(error.result.records)
+    1
+    """
 
 
 class AlwaysFailsError(RunError):
     """Everything that was evaluated so far failed with the same error: it is not the points.
 
-    Attributes:
+    Args:
+        template: as for `CompboError`.
         result: what there is.
         traceback: where the last evaluation failed, in the user's own code.
+        values: as for `CompboError`.
+
+    >>> import compbo
+    >>> try:
+    ...     compbo.minimize(lambda p: p["y"], {"x": compbo.Float(0, 1)}, evaluations=8)
+    ... except compbo.AlwaysFailsError as error:
+    ...     "KeyError" in error.traceback
+    True
     """
 
     def __init__(self, template: str, /, result: Result, traceback: str, **values: Any) -> None:
@@ -108,7 +148,20 @@ class AlwaysFailsError(RunError):
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C. What was evaluated is stored, and in `result`."""
+    """The run was stopped by Ctrl-C. What was evaluated is stored, and in `result`.
+
+    Args:
+        result: what was evaluated before.
+
+    >>> import compbo
+    >>> def stopped(params):
+    ...     raise KeyboardInterrupt
+    >>> try:
+    ...     compbo.minimize(stopped, {"x": compbo.Float(0, 1)}, evaluations=8)
+    ... except compbo.RunInterrupted as interrupt:
+    ...     interrupt.result.best_value is None
+    True
+    """
 
     def __init__(self, result: Result) -> None:
         super().__init__("the run was interrupted")

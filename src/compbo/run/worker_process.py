@@ -1,6 +1,6 @@
 """What a worker process of a run does: it gets the objective once, then evaluates the points that it is sent.
 
-Every worker process imports this file when it starts, so it imports nothing heavy; nor does `compbo.run` itself.
+Every worker process imports this file when it starts, so it imports nothing heavy; nor does `compbo.run`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _installed: list[Objective] = []  # the objective of this process, sent once
 
 
 class Installed(NamedTuple):
-    """What a worker process answers when it got the objective: its id, and why it cannot load it ("" if it can)."""
+    """What a worker process answers when it got the objective."""
 
-    pid: int
-    problem: str
+    pid: int  # of the worker process
+    problem: str  # why it cannot load the objective; "" if it can
 
 
 def start() -> None:
@@ -42,7 +42,7 @@ def _end_with_parent() -> None:
 
 
 def install(payload: bytes) -> Installed:
-    """Load the pickled objective into this process."""
+    """The answer of this process after it has loaded the pickled objective, the payload."""
     with contextlib.suppress(IndexError):
         _installed.pop()
     try:
@@ -53,5 +53,5 @@ def install(payload: bytes) -> Installed:
 
 
 def evaluate_installed(params: dict[str, Any]) -> Outcome:
-    """Evaluate the installed objective at a point."""
+    """The outcome of the installed objective at a point, params."""
     return evaluate(_installed[0], params)

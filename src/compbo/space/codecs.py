@@ -78,7 +78,7 @@ def _matrix(points: Sequence[Point], names: Sequence[str]) -> Array:
 
 @dataclass(frozen=True)
 class Reals:
-    """Floats on one scale."""
+    """Floats on one scale: their names and columns of the unit cube."""
 
     names: tuple[str, ...]
     columns: NDArray[np.intp]
@@ -104,7 +104,9 @@ class Reals:
 
 @dataclass(frozen=True)
 class Rounded:
-    """Numbers of which only some are possible, not evenly spaced on their scale: the nearest to the unwarped value.
+    """Numbers with possible values that are not evenly spaced on their scale: the one nearest to the unwarped value.
+
+    names, columns: the parameters and their columns of the unit cube.
 
     Integers, and floats with a step, on a scale that is not linear; floats of few digits.
     """
@@ -138,6 +140,8 @@ class Rounded:
 @dataclass(frozen=True)
 class Levels:
     """Evenly spaced levels (linear integers and steps, bools, ordinals): level k of n has coordinate k / (n - 1).
+
+    names, columns, parameters: the parameters and their columns of the unit cube.
 
     [0, 1] is cut into n cells of equal size, so that a uniform coordinate falls on every level equally often. With more
     than a million levels a coordinate goes to the nearest one instead: the first and the last level then have cells of
@@ -197,7 +201,10 @@ def _place(parameter: Int | Float | Bool | Ordinal, value: Any) -> int:
 
 @dataclass(frozen=True)
 class OneHot:
-    """Categoricals with the same number of choices, one column per choice: the largest coordinate wins."""
+    """Categoricals with the same number of choices, one column per choice: the largest coordinate wins.
+
+    names, columns, parameters: the parameters and the columns of the unit cube of each.
+    """
 
     names: tuple[str, ...]
     columns: NDArray[np.intp]

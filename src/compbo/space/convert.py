@@ -104,7 +104,10 @@ def _whole_steps(name: str, distribution: IntDistribution) -> range:
 
 
 def on_its_step(value: Any, distribution: BaseDistribution) -> Any:
-    """0.30000000000000004 is 0.3 if the step is 0.1: Optuna's samplers add steps up, a space has decimals."""
+    """The value on the step of an Optuna distribution: 0.30000000000000004 becomes 0.3 if the step is 0.1.
+
+    Optuna's samplers add steps up, a space has decimals.
+    """
     from optuna.distributions import FloatDistribution
 
     if not isinstance(distribution, FloatDistribution) or distribution.step is None or isinstance(value, bool):
@@ -114,7 +117,7 @@ def on_its_step(value: Any, distribution: BaseDistribution) -> Any:
 
 
 def to_optuna(parameters: Mapping[str, Parameter]) -> dict[str, BaseDistribution]:
-    """Distributions that accept every point that can be suggested.
+    """Distributions that accept every point of these parameters that can be suggested.
 
     Optuna has neither logit nor bilog scales, which become linear, nor digits or a step on a log scale, which are left
     out.
@@ -142,7 +145,10 @@ _BAYESMARK_KEYS = {
 
 
 def from_api_config(api_config: Mapping[str, Mapping[str, Any]]) -> dict[str, Parameter]:
-    """Bayesmark's description of a space; numbers given by `values` become an Ordinal of the sorted values."""
+    """The parameters of an api_config, Bayesmark's description of a space.
+
+    Numbers given by `values` become an Ordinal of the sorted values.
+    """
     return _all_named(_from_bayesmark, api_config)
 
 

@@ -22,7 +22,7 @@ Scalar = bool | int | float | str | None
 
 
 def plain(value: Any) -> Any:
-    """The Python scalar behind a NumPy one; anything else as it is."""
+    """The Python scalar of a value that is a NumPy scalar; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -37,7 +37,7 @@ def _as_tuple(items: Any) -> Any:
 
 
 class DefinitionError(ValueError):
-    """There can be no such parameter.
+    """A parameter cannot be as it was written.
 
     Args:
         kind: the name of its class.
@@ -77,7 +77,7 @@ class Parameter(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise ValueError if there can be no such parameter: empty lists, bounds in the wrong order."""
+        """Raise ValueError if the parameter cannot exist: empty lists, bounds in the wrong order."""
 
     @abstractmethod
     def validate(self, value: Any) -> Scalar:

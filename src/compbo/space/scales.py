@@ -3,7 +3,7 @@
 A unit coordinate is one double, so it resolves about 1e-16 of the (warped) range, and values closer than that have the
 same coordinate. `Intervals.short_values` chooses among them the shortest decimal. It gives back every value of up to 12
 significant digits (on a linear scale counted from the larger bound, on a bilog scale from 1 if the value is smaller),
-and every value that it has returned itself.
+and every value that it has returned.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ATTEMPTS = 8
 
 
 class Scale(NamedTuple):
-    """An increasing function of the real numbers, or of a part of them, and its inverse."""
+    """An increasing function of the real numbers, or of a part of them, `warp`, and its inverse, `unwarp`."""
 
     warp: Callable[[Array], Array]
     unwarp: Callable[[Array], Array]
@@ -43,7 +43,7 @@ def _logit(values: Array) -> Array:
 
 
 def _logistic(values: Array) -> Array:
-    small = np.exp(-np.abs(values))  # never overflows
+    small = np.exp(-np.abs(values))  # cannot overflow
     return np.where(values >= 0, 1.0, small) / (1.0 + small)
 
 
@@ -92,7 +92,7 @@ class Intervals:
         return np.where(values <= self.low, 0.0, np.where(values >= self.high, 1.0, unit))
 
     def values(self, unit: Array) -> Array:
-        """Unit coordinates -> the values they stand for, to rounding error, never outside [low, high]."""
+        """Unit coordinates -> the values they stand for, to rounding error, always inside [low, high]."""
         with np.errstate(over="ignore"):  # exp of the warped largest double may round up to infinity
             values = SCALES[self.scale].unwarp(self.start + np.ascontiguousarray(unit) * self.width)
         values = np.clip(values, self.low, self.high)

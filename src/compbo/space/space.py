@@ -37,7 +37,7 @@ class Space:
 
     A parameter takes one dimension, a Categorical one per choice, a constant none.
 
-    The way there and back is exact: `from_unit(to_unit([p])) == [p]` for every point that the space makes itself, and
+    The way there and back is exact: `from_unit(to_unit([p])) == [p]` for every point that the space makes, and
     for floats of up to 12 significant digits. A coordinate is one double, and values closer than about 1e-16 of the
     range have the same; `from_unit` returns the shortest decimal among them. (Near zero inside a linear or bilog range,
     digits beyond that resolution are lost: Float(-1e6, 1e6) tells 1e-9 from 0, but not 1.01e-9 from 1e-9.)
@@ -47,7 +47,7 @@ class Space:
             plain value is a constant.
 
     Raises:
-        ValueError: with the name of the parameter, if there can be no such space.
+        ValueError: with the name of the parameter, if it cannot be part of a space.
 
     >>> from compbo import Categorical, Float, Int, Space
     >>> space = Space({"lr": Float(1e-4, 1.0, scale="log"), "depth": Int(1, 5), "kind": Categorical("a b".split())})

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from compbo.space.scales import Array
 
-MOST_DIGITS = 12  # significant ones: a coordinate of the unit cube tells such numbers apart on every scale
+MOST_DIGITS = 12  # significant ones: a coordinate of the unit cube tells them apart on every scale
 _EXACT_INTEGER = 2**53  # up to here a double holds every integer
 _EXACT_POWER = 22  # 10^k is exact in a double up to here
 _LINEAR_DECADES, _BILOG_DECADES = 12, 10  # below the largest number, or below 1, that a coordinate still resolves
@@ -24,7 +24,7 @@ _LINEAR_DECADES, _BILOG_DECADES = 12, 10  # below the largest number, or below 1
 
 @dataclass(frozen=True)
 class Steps(Sequence[float]):
-    """low, low + step, ... up to high, none of them listed: number k is (first + k stride) 10^exponent.
+    """low, low + step, ... up to high (`size` values), none of them listed: number k is (first + k stride) 10^exponent.
 
     >>> steps = Steps.between(0.1, 0.5, 0.1)
     >>> list(steps), len(steps)

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class Lease:
-    """Exclusive use of a study, from `acquire` to `release`.
+    """Exclusive use of a study (study_id in the storage), from `acquire` to `release`.
 
     brief: it is a matter of moments (`compbo ask`, `compbo tell`), so others wait for it.
     """

@@ -31,7 +31,7 @@ def pack(key: str, data: Any) -> dict[str, str]:
 
 
 def unpack(key: str, attributes: dict[str, Any]) -> Any:
-    """The inverse of `pack`; None if there is nothing."""
+    """What `pack` wrote under `key` among the attributes; None if there is nothing."""
     pieces: list[str] = []
     while (piece := attributes.get(f"{key}:{len(pieces)}")) is not None:
         pieces.append(piece)
@@ -39,7 +39,10 @@ def unpack(key: str, attributes: dict[str, Any]) -> Any:
 
 
 def find_or_create(storage: BaseStorage, name: str, direction: str) -> int:
-    """The study of that name, new if there is none; ValueError if it goes in another direction."""
+    """The id of the study of that name in the storage, new if there is none.
+
+    ValueError if it goes in another direction.
+    """
     from optuna.exceptions import DuplicatedStudyError
     from optuna.study import StudyDirection
 
@@ -64,7 +67,10 @@ def find_or_create(storage: BaseStorage, name: str, direction: str) -> int:
 
 
 def check(storage: BaseStorage, study_id: int, name: str, space: Space, settings: Settings) -> None:
-    """ValueError, and nothing changed, if the study is not this run's or a new one."""
+    """ValueError, and nothing changed, if the study is neither this run's nor a new one.
+
+    storage, study_id, name: the study. space, settings: of this run.
+    """
     attributes = storage.get_study_system_attrs(study_id)
     if VERSION in attributes:
         _check_same(name, attributes, space, settings)
@@ -75,7 +81,10 @@ def check(storage: BaseStorage, study_id: int, name: str, space: Space, settings
 
 
 def sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings: Settings) -> None:
-    """Write space and settings into a new study; in one that is there, check that they are the same."""
+    """Write space and settings into a new study; in one that is there, check that they are the same.
+
+    storage, study_id, name: the study.
+    """
     check(storage, study_id, name, space, settings)
     attributes = storage.get_study_system_attrs(study_id)
     if VERSION in attributes:
@@ -93,11 +102,11 @@ def sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings:
 
 
 class Difference(NamedTuple):
-    """Something that a stored run and this one do not share: where (`seed`, `budget.steps`), and the two values."""
+    """Something that a stored run and this one do not share."""
 
-    path: str
-    stored: Any
-    given: Any
+    path: str  # where: `seed`, `budget.steps`
+    stored: Any  # its value in the storage
+    given: Any  # its value now
 
     @property
     def both(self) -> str:

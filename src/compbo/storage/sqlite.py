@@ -23,7 +23,7 @@ PAUSE = 0.25  # seconds between them
 
 
 def make_database(path: Path) -> None:
-    """Make the file with Optuna's tables, unless another process is quicker: nobody ever sees a part of it.
+    """Make the file with Optuna's tables, unless another process is quicker; others see the whole file or none.
 
     A file system without hard links is left to `open_database`.
     """
@@ -65,7 +65,7 @@ def check_writable(path: Path) -> None:
 
 @contextmanager
 def explained(storage: Any) -> Iterator[None]:
-    """Say in a sentence that a database is read-only, or too busy; any other error stays as it is."""
+    """Say in a sentence that the database of a storage is read-only, or too busy; any other error stays as it is."""
     from optuna.exceptions import StorageInternalError
     from sqlalchemy.exc import OperationalError
 

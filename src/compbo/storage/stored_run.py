@@ -2,7 +2,7 @@
 
 A point is a RUNNING trial from the moment it is suggested; its end is committed before the next step. The first trial
 of every ask carries the telemetry and the rest of its batch, written in one transaction: a batch is there as a whole
-or not at all, wherever the program was killed. Long texts are cut into pieces that every database takes.
+or not at all, even if the program was killed in between. Long texts are cut into pieces that every database takes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ if TYPE_CHECKING:
 
 
 class StoredRun:
-    """The study of one run, open for writing by this process alone."""
+    """The study of one run (study_id in the storage), open for writing by this process alone.
+
+    brief: for a moment only (`compbo ask`, `compbo tell`): others wait for it.
+    """
 
     def __init__(
         self, storage: BaseStorage, study_id: int, space: Space, settings: Settings, *, brief: bool = False
@@ -73,6 +76,8 @@ class StoredRun:
 
         brief: it will be closed within moments, so that others may wait for it.
         """
+        if storage is not None:
+            settings.check_saveable()
         with explained(storage):
             backend = connect(storage, write=True)
             study_id = find_or_create(backend, name, settings.direction)

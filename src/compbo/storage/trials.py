@@ -12,9 +12,9 @@ from compbo.bo.history import History
 from compbo.bo.numbered_point import NumberedPoint
 from compbo.bo.telemetry import Telemetry
 from compbo.evaluation import Evaluation
-from compbo.records import COMPLETE, FAIL, RUNNING, Record
-from compbo.space import Space
+from compbo.records import COMPLETE, FAIL, PRUNED, RUNNING, Record
 from compbo.space.convert import on_its_step
+from compbo.storage.other_study import point_in
 from compbo.storage.signature import unpack
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from optuna.trial import FrozenTrial
+
+    from compbo.space import Space
 
 # System attributes of a trial
 ASK = "compbo:ask"  # of the first trial of an ask: its telemetry and the rest of its batch
@@ -51,10 +53,9 @@ class Contents(NamedTuple):
 
 
 def contents_of(space: Space, trials: Sequence[FrozenTrial]) -> Contents:
-    """Records, history and telemetry; of parameters outside the space nothing enters the history."""
+    """Records, history and telemetry of the trials; the history has what lies in the space (see `point_in`)."""
     records = records_of(trials)
-    points = [space.validate({k: v for k, v in r.params.items() if k in space.parameters}) for r in records]
-    known = list(zip(records, points, strict=True))
+    known = [(record, point) for record in records if (point := point_in(space, record)) is not None]
     history = History(
         tuple(Evaluation(point, r.value, r.message, r.number, r.suggested) for r, point in known if r.state != RUNNING),
         tuple(NumberedPoint(point, r.number) for r, point in known if r.state == RUNNING),
@@ -88,19 +89,19 @@ def _replaced(trials: Sequence[FrozenTrial]) -> dict[int, int]:
 
 
 def is_forgotten(trial: FrozenTrial) -> bool:
-    """Whether it was withdrawn before it was evaluated."""
+    """Whether a trial was withdrawn before it was evaluated."""
     return bool(trial.system_attrs.get(FORGOTTEN)) and trial.state.is_finished()
 
 
 def _record(trial: FrozenTrial, origin: FrozenTrial) -> Record:
-    """A trial as a record; a pruned one has failed. origin: the trial that it stands for, or itself."""
+    """A trial as a record. origin: the trial that it stands for, or itself."""
     params = unpack(USED, trial.system_attrs) or _suggested(trial)
     was_asked = not origin.system_attrs.get(IMPORTED)
     suggested = _suggested(origin) if was_asked and _suggested(origin) != params else None
     pruned = trial.state.name == "PRUNED"
     return Record(
         trial.number,
-        state={"COMPLETE": COMPLETE, "RUNNING": RUNNING}.get(trial.state.name, FAIL),
+        state={"COMPLETE": COMPLETE, "RUNNING": RUNNING, "PRUNED": PRUNED}.get(trial.state.name, FAIL),
         value=trial.value if trial.state.name == "COMPLETE" else None,
         params=params,
         message=str(trial.user_attrs.get(MESSAGE, "pruned" if pruned else "")),
@@ -123,13 +124,3 @@ def _time(moment: datetime | None) -> str:
 def _seconds(stored: Any) -> float | None:
     """What the user's own programs may have written under that name is not taken for ours."""
     return float(stored) if isinstance(stored, int | float) and not isinstance(stored, bool) else None
-
-
-def shared_space(trials: Sequence[FrozenTrial]) -> Space:
-    """The parameters that all trials of another program's study have, each with one definition."""
-    from optuna.search_space import intersection_search_space
-
-    shared = intersection_search_space(list(trials), include_pruned=True)
-    if not shared:
-        raise ValueError("The trials of this study have no parameter with one definition in common.")
-    return Space.from_optuna(shared)

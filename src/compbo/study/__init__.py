@@ -8,6 +8,7 @@
     results   the folder that keeps a row per cell, the table of all rows, scores
     engine    runs cells in processes or on a cluster, and watches them
     tuner     tunes the hyperparameters of the maximizers by running cells
+    outputs   tables, figures, statistics and a page from the table of results
     cli       the commands of `compbo study`
 
 A room imports only rooms that are above it in this list.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from compbo.acquisition.integrands import acquisition_from_dict, acquisition_to_dict, get_acquisition
+from compbo.acquisition.registry import acquisition_from_dict, acquisition_to_dict, get_acquisition
 from compbo.errors import CompboError
 from compbo.inputs import whole_number
 from compbo.maximizers import get_entry

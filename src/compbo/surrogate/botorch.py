@@ -43,7 +43,7 @@ class _AutogradChunk(NamedTuple):
         """Gradient in the first `rows` batches of the chunk."""
         rows = self.rows
         cotangents = dmean, factor_to_covariance_cotangent(self.factor[:rows], dfactor)
-        with torch.enable_grad():  # the slices belong to the graph, wherever the caller stands
+        with torch.enable_grad():  # the slices belong to the graph, even if the caller has switched gradients off
             moments = self.mean[:rows], self.covariance[:rows]
         (gradient,) = torch.autograd.grad(moments, self.points, cotangents, retain_graph=True)
         return gradient[:rows]
@@ -136,7 +136,7 @@ class ModelPosterior:
 
 
 def _train_inputs(model: Any) -> Tensor:
-    """The training inputs (..., n, d) as the user gave them, wherever this kind of model keeps them."""
+    """The training inputs (..., n, d) as the user gave them; kinds of models keep them in different places."""
     if hasattr(model, "models"):  # a ModelListGP of one model
         return _train_inputs(model.models[0])
     original = getattr(model, "_original_train_inputs", None)  # kept where an input transform replaced them
@@ -160,7 +160,7 @@ class _Covariance(NamedTuple):
 
 
 def recognise(model: Any) -> GPPosterior | None:
-    """The fast posterior of a plain `SingleTaskGP`, or None where anything about it is out of the ordinary."""
+    """The fast posterior of a model that is a plain `SingleTaskGP`; None if anything about it is unusual."""
     from botorch.models import SingleTaskGP
 
     if type(model) is not SingleTaskGP or model.num_outputs != 1 or model.train_targets.ndim != 1:

@@ -2,7 +2,7 @@
 
 At unit output scale, with the features Phi (n, r) of the data and rho = s_n^2 / s_f^2, the weights are
 N(m, R R^T), m = (Phi^T Phi + rho I)^-1 Phi^T y, R = sqrt(rho) chol(Phi^T Phi + rho I)^-T. A batch with features phi has
-mean phi m and covariance A A^T with A = phi R; a step costs r^2 per point, whatever n is. On the way back
+mean phi m and covariance A A^T with A = phi R; a step costs r^2 per point, for any n. On the way back
 dA = 2 dSigma A and dphi = dA R^T + dmu m^T.
 """
 
@@ -30,7 +30,10 @@ NUGGET = 1e-8
 
 
 class FeaturePosterior:
-    """Exact posterior of a GP whose kernel has finitely many features; see `compbo.surrogate.posterior.Posterior`."""
+    """Exact posterior of a GP whose kernel has finitely many features; see `compbo.surrogate.posterior.Posterior`.
+
+    lengthscale (d,). rounder: x -> the nearest valid x, in front of the kernel.
+    """
 
     extra_points = 0
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FeatureKernel(NamedTuple):
-    """A kernel of finitely many features: the stretch of its inputs, phi, and the way back.
+    """A kernel of finitely many features, by its name: the stretch of its inputs, phi, and the way back.
 
     features: P (..., d) -> phi (..., r). pull: (P, cotangent of phi) -> cotangent of P.
     """
@@ -67,6 +67,8 @@ COSINE = FeatureKernel("cosine", math.pi, _cosine, _pull_cosine)
 
 def lengthscale_slope(kernel: FeatureKernel, p: Tensor, lower: Tensor) -> Tensor:
     """d/d log lengthscale (d,) of tr(M K) / 2, K = phi phi^T, from P (n, d) and the lower triangle of a symmetric M.
+
+    kernel: has the features phi.
 
     The cotangent of phi is M phi, and dP/d log lengthscale = -P.
     """

@@ -49,7 +49,7 @@ class GP:
     hyperparameters: Hyperparameters
     loss: float  # J at the optimum
     evaluations: int  # of J
-    posterior: GPPosterior | FeaturePosterior
+    posterior: GPPosterior | FeaturePosterior  # of a batch of points
     outputs: OutputTransform = field(default_factory=Identity)  # t
 
     @property
@@ -100,8 +100,9 @@ def fit_gp(
     transform: OutputTransform | None = None,
     max_iterations: int = MAX_ITERATIONS,
 ) -> GP:
-    """Fit to x (n, d) in the unit cube and y (n,), both finite.
+    """The Gaussian process fitted to x (n, d) in the unit cube and y (n,), both finite.
 
+    rounder: x -> the nearest valid x. max_iterations: of L-BFGS-B.
     kernel: "matern52", "se", "linear" or "cosine". priors: "paper" or "dimension-scaled".
     noise: a fixed variance in standardised units (`NOISELESS` for noiseless tasks), or None to learn it.
     warm_start: hyperparameters of a fit to almost the same data, to begin from.
@@ -139,7 +140,10 @@ def posterior_with(
     theta: Hyperparameters,
     rounder: Callable[[Tensor], Tensor] | None = None,
 ) -> GPPosterior | FeaturePosterior:
-    """The posterior of x (n, d) and y (n,), standardised, with these hyperparameters."""
+    """The posterior of x (n, d) and y (n,), standardised, with these hyperparameters theta.
+
+    rounder: x -> the nearest valid x.
+    """
     numbers = theta._asdict()
     if isinstance(kernel, FeatureKernel):
         return FeaturePosterior(x, y, kernel=kernel, rounder=rounder, **numbers)

@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 
 class KernelValue(NamedTuple):
-    """k(r2) at unit output scale, and its slope dk/d(r2) up to the factor `slope_factor` of the kernel."""
+    """The value k(r2) at unit output scale, and its slope dk/d(r2) up to the factor `slope_factor` of the kernel."""
 
     value: Tensor
     slope: Tensor
 
 
 class Kernel(NamedTuple):
-    """A stationary kernel: the stretch of its inputs and its value and slope in r2 (consumed in place)."""
+    """A stationary kernel, by its name: the stretch of its inputs, and `evaluate`, its value and slope in r2.
+
+    slope_factor: what the slope of `evaluate` has to be multiplied by. `evaluate` overwrites r2.
+    """
 
     name: str
     stretch: float
@@ -81,7 +84,7 @@ def get_kernel(name: str) -> Kernel | FeatureKernel:
 
 
 def left_factor(p: Tensor) -> Tensor:
-    """(..., m, d) -> (..., m, d + 2): with `right_factor`, one matrix product gives all squared distances."""
+    """p (..., m, d) -> (..., m, d + 2): with `right_factor`, one matrix product gives all squared distances."""
     norms = (p * p).sum(-1, keepdim=True)
     return torch.cat([p, norms, torch.ones_like(norms)], -1)
 

@@ -44,7 +44,7 @@ class Hyperparameters(NamedTuple):
     """theta: lengthscales (d,), output scale s_f^2 and noise s_n^2 (variances, standardised units)."""
 
     lengthscale: Tensor
-    outputscale: float
+    outputscale: float  # a variance
     noise: float
 
 
@@ -61,7 +61,10 @@ class _Forward(NamedTuple):
 
 
 class NegativeLogPosterior:
-    """J(theta) and its gradient in log hyperparameters, theta = log (lengthscales, output scale[, noise])."""
+    """J(theta) and its gradient in log hyperparameters, theta = log (lengthscales, output scale[, noise]).
+
+    x, y, kernel, priors: of the fit. noise: a fixed variance, or None to learn it.
+    """
 
     def __init__(
         self, x: Tensor, y: Tensor, kernel: Kernel | FeatureKernel, priors: PriorSet, noise: float | None
@@ -123,7 +126,7 @@ class NegativeLogPosterior:
         noise = at.hyperparameters.noise
         inverse_factor = inverse_of_factor(at.factor)
         alpha = inverse_factor.mT @ at.whitened
-        # dJ/dC = -M/2, of which the lower triangle is enough; tr(M C) = y^T alpha - n spares a pass over K
+        # dJ/dC = -M/2; its lower triangle is enough; tr(M C) = y^T alpha - n spares a pass over K
         m = torch.addr(lower_inverse(inverse_factor), alpha, alpha, beta=-1.0)
         trace = noise * float(m.diagonal().sum())
         slope = self._lengthscale_slope(m, at).numpy()

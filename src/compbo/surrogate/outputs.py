@@ -1,8 +1,8 @@
 """Output transforms: a monotone map of the values, after which a Gaussian process fits them better.
 
-A few poor values (a loss of 1e6 beside losses of 0.1) rule a Gaussian process that is fitted to the values themselves.
-Every transform here is increasing, so the best stays the best, and follows y -> a y + b with a > 0: suggestions do not
-depend on the units. Everything is maximised: the poor values are the small ones.
+A few poor values (a loss of 1e6 beside losses of 0.1) dominate a Gaussian process that is fitted to the values as they
+are. Every transform here is increasing, so the best stays the best, and follows y -> a y + b with a > 0: suggestions do
+not depend on the units. Everything is maximised: the poor values are the small ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-FEWEST = 4  # different values from which a shape can be learnt
+FEWEST = 4  # different values that are needed to learn a shape
 SHAPES = (-3.0, 5.0)  # range of Yeo-Johnson's lambda; 1 is the identity
 GRID = 33  # shapes that are compared before the best is refined
 FLOOR = 0.1  # of the logarithmic warp, in units of the distance from the median to the best
@@ -32,12 +32,12 @@ LARGEST = 1e8  # of a standardised value: beyond it powers overflow
 
 
 class OutputTransform(Protocol):
-    """An increasing map t(y) of the values, fitted to them."""
+    """What a model needs of an output transform: an increasing map t(y), its inverse and its slope."""
 
     name: ClassVar[str]
 
     def forward(self, y: Tensor) -> Tensor:
-        """t(y)."""
+        """The transformed values t(y)."""
         ...
 
     def inverse(self, t: Tensor) -> Tensor:
@@ -45,7 +45,7 @@ class OutputTransform(Protocol):
         ...
 
     def slope(self, y: Tensor) -> Tensor:
-        """dt/dy."""
+        """The slope dt/dy at every value."""
         ...
 
     def describe(self) -> str:
@@ -60,15 +60,15 @@ class Identity:
     name: ClassVar[str] = "none"
 
     def forward(self, y: Tensor) -> Tensor:
-        """Y itself."""
+        """The values as they are."""
         return y
 
     def inverse(self, t: Tensor) -> Tensor:
-        """T itself."""
+        """The values as they are."""
         return t
 
     def slope(self, y: Tensor) -> Tensor:
-        """1."""
+        """1 for every value."""
         return torch.ones_like(y)
 
     def describe(self) -> str:
@@ -78,7 +78,9 @@ class Identity:
 
 @dataclass(frozen=True)
 class YeoJohnson:
-    """Yeo and Johnson (2000), of z = (y - median) / (distance of the quartiles), with the shape lambda.
+    """Yeo and Johnson (2000), of z = (y - centre) / spread, with the shape lambda.
+
+    centre, spread: the median and the distance of the quartiles.
 
     t = ((1 + z)^lambda - 1) / lambda where z >= 0, and -((1 - z)^(2 - lambda) - 1) / (2 - lambda) where z < 0; a
     logarithm where the exponent is 0. lambda > 1 draws poor values together.
@@ -90,7 +92,7 @@ class YeoJohnson:
     name: ClassVar[str] = "yeo-johnson"
 
     def forward(self, y: Tensor) -> Tensor:
-        """t(y)."""
+        """The transformed values t(y)."""
         z = self._standard(y)
         return torch.where(z < 0, -_power(-z, 2.0 - self.shape), _power(z, self.shape))
 
@@ -124,7 +126,7 @@ class LogWarp:
     name: ClassVar[str] = "log"
 
     def forward(self, y: Tensor) -> Tensor:
-        """t(y), for values up to the best."""
+        """The transformed values t(y), for values up to the best."""
         return -torch.log(self._distance(y))
 
     def inverse(self, t: Tensor) -> Tensor:
@@ -168,7 +170,7 @@ TRANSFORMS: dict[str, Callable[[Tensor], OutputTransform]] = {
     "yeo-johnson": fit_yeo_johnson,
     "log": fit_log_warp,
 }
-AUTO = "yeo-johnson"  # what "auto" takes; docs/defaults.md has the numbers
+AUTO = "yeo-johnson"  # what "auto" takes
 
 
 def fit_outputs(name: str, y: Tensor) -> OutputTransform:

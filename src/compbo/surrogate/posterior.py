@@ -40,7 +40,7 @@ class BatchPosterior(NamedTuple):
 
     mean: Tensor
     factor: Tensor
-    failed: Tensor
+    failed: Tensor  # (B,) True where there is no factor
     jitter: float
     pullback: Callable[[Tensor, Tensor], Tensor]
 
@@ -97,7 +97,7 @@ def reparameterise(batch: BatchPosterior, z: Tensor) -> PosteriorSamples:
 
 
 def factor_to_covariance_cotangent(factor: Tensor, dfactor: Tensor) -> Tensor:
-    """Cotangent of Sigma (..., q, q), symmetric, from the cotangent of its Cholesky factor."""
+    """Cotangent of Sigma (..., q, q), symmetric, from the cotangent `dfactor` of its Cholesky factor."""
     phi = torch.matmul(factor.mT, dfactor.tril()).mul_(_half_diagonal(factor.shape[-1]))
     inverse = torch.linalg.solve_triangular(factor, _identity(factor.shape[-1]).expand_as(factor), upper=False)
     s: Tensor = inverse.mT @ phi @ inverse
@@ -128,8 +128,10 @@ class _Chunk(NamedTuple):
 class GPPosterior:
     """Exact posterior of a GP with a stationary ARD kernel, at unit output scale inside.
 
+    rounder: x -> the nearest valid x, in front of the kernel.
+
     `inputs` maps points to scaled ones, P = (x - centre) stretch / lengthscale. Outputs are
-    shift + scale * (standard posterior). Nothing of size B q n d is ever built.
+    output_shift + output_scale * (standard posterior). No tensor of size B q n d is built.
     """
 
     extra_points = 0
@@ -312,7 +314,7 @@ class PendingPosterior:
 
 
 def with_pending(posterior: Posterior, pending: Tensor | None) -> Posterior:
-    """Join pending points (p, d), if there are any."""
+    """The posterior joined by pending points (p, d), if there are any."""
     return posterior if pending is None or len(pending) == 0 else PendingPosterior(posterior, pending)
 
 
@@ -330,6 +332,6 @@ class _MeanAndFactor(torch.autograd.Function):
 
 
 def mean_and_factor(posterior: Posterior, x: Tensor) -> tuple[Tensor, Tensor]:
-    """mu (B, q) and L (B, q, q) as one differentiable operation of autograd."""
+    """mu (B, q) and L (B, q, q) at x (B, q, d) as one differentiable operation of autograd."""
     mean, factor = _MeanAndFactor.apply(x, posterior)  # type: ignore[no-untyped-call]
     return mean, factor

@@ -73,7 +73,7 @@ class LogNormal(NamedTuple):
 
 
 class PriorSet(NamedTuple):
-    """Priors of lengthscale, output scale and noise for inputs of d dimensions."""
+    """Priors of lengthscale, output scale and noise (outputscale is a variance) for inputs of d dimensions."""
 
     lengthscale: Prior
     outputscale: Prior
@@ -81,12 +81,15 @@ class PriorSet(NamedTuple):
 
 
 def paper(dimensions: int) -> PriorSet:  # noqa: ARG001 - the paper's priors do not depend on d
-    """lengthscale ~ Gamma(3, 6), output scale ~ Gamma(2, 0.15), noise ~ Gamma(1.1, 0.05)."""
+    """lengthscale ~ Gamma(3, 6), output scale ~ Gamma(2, 0.15), noise ~ Gamma(1.1, 0.05), in all dimensions."""
     return PriorSet(Gamma(3.0, 6.0), Gamma(2.0, 0.15), Gamma(1.1, 0.05))
 
 
 def dimension_scaled(dimensions: int) -> PriorSet:
-    """lengthscale ~ LogNormal(sqrt 2 + log(d)/2, sqrt 3): lengthscales grow as sqrt d (Hvarfner et al., 2024)."""
+    """lengthscale ~ LogNormal(sqrt 2 + log(d)/2, sqrt 3) in d dimensions (Hvarfner et al., 2024).
+
+    Lengthscales grow as sqrt d.
+    """
     lengthscale = LogNormal(math.sqrt(2.0) + 0.5 * math.log(dimensions), math.sqrt(3.0))
     return PriorSet(lengthscale, Gamma(2.0, 0.15), LogNormal(-4.0, 1.0))
 

@@ -32,7 +32,7 @@ BEGUN = BegunBatches()
 class Options:
     """The options of `CompBOAcquisition`, as Ax's `optimizer_kwargs` has them: plain data that Ax can store.
 
-    They are described at `generation_strategy`.
+    The fields are as for `compbo.integrations.ax.strategy.generation_strategy`.
     """
 
     maximizer: str = "CAdam-ME"

@@ -16,7 +16,7 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-MOST_KEPT = 8  # batches that are remembered, of as many experiments
+MOST_KEPT = 8  # batches that are remembered, each of another experiment
 SAME_POINT = 1e-6  # largest difference of a coordinate that went through Ax's transforms and back
 
 

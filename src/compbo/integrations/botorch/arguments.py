@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def checked_starts(initial_conditions: Tensor) -> Tensor:
-    """The start points as b x q x d; ValueError if there is none."""
+    """The start points (initial_conditions) as b x q x d; ValueError if there is none."""
     shape = initial_conditions.shape
     if len(shape) not in (2, 3):
         raise ValueError(f"initial_conditions must be b x q x d or q x d, got shape {tuple(shape)}.")
@@ -26,7 +26,7 @@ def checked_starts(initial_conditions: Tensor) -> Tensor:
 
 
 def checked_bounds(lower: float | Tensor | None, upper: float | Tensor | None, d: int) -> tuple[Tensor, Tensor]:
-    """Both bounds (d,); infinite where there is none."""
+    """Both bounds, lower and upper, as (d,); infinite where there is none."""
     bounds = _bound(lower, d, -torch.inf), _bound(upper, d, torch.inf)
     if not bool((bounds[0] <= bounds[1]).all()):
         raise ValueError("lower_bounds must not exceed upper_bounds, nor be NaN.")
@@ -42,7 +42,7 @@ def _bound(bound: float | Tensor | None, d: int, absent: float) -> Tensor:
 
 
 def fixed_values(fixed_features: Mapping[int, float | Tensor], x0: Tensor) -> dict[int, Tensor]:
-    """Every fixed feature as a tensor (b, q)."""
+    """Every fixed feature as a tensor (b, q), for the start points x0 (b, q, d)."""
     b, q, d = x0.shape
     fixed = {}
     for index, value in fixed_features.items():
@@ -60,7 +60,7 @@ def fixed_values(fixed_features: Mapping[int, float | Tensor], x0: Tensor) -> di
 
 
 def equal_rows(fixed: dict[int, Tensor], b: int) -> list[Tensor]:
-    """The restarts that share all fixed values, group by group: each group is one maximisation."""
+    """The restarts, of b, that share all fixed values, group by group: each group is one maximisation."""
     if not fixed:
         return [torch.arange(b)]
     _, group = torch.unique(torch.cat(list(fixed.values()), 1).cpu(), dim=0, return_inverse=True)

@@ -44,7 +44,7 @@ class Problem(NamedTuple):
     of the yardstick.
     """
 
-    acqf: Any
+    acqf: Any  # as the caller made it
     yardstick: Any
     plain: PlainProblem | None
     own: AcquisitionOracle | None
@@ -63,7 +63,9 @@ class Problem(NamedTuple):
 def climbed(
     settings: CandidateGenerator, acqf: Any, x0: Tensor, frame: Frame, constraints: Constraints, seconds: float | None
 ) -> tuple[Tensor, Tensor]:
-    """The best of start, last and best point of every restart, on one fixed sample, and its value there.
+    """The best of start (x0), last and best point of every restart of `acqf`, on one fixed sample, and its value there.
+
+    settings: the maximizer with its steps and seed. seconds: the time limit; None for none.
 
     A point that violates a constraint has the value -inf; the start points are feasible unless that is impossible.
     """
@@ -147,7 +149,7 @@ def _digest(u: Tensor) -> str:
 
 
 def oracle_for(settings: CandidateGenerator, problem: Problem, x0: Tensor) -> Oracle:
-    """The acquisition function in the form that the maximizer wants."""
+    """The acquisition function at start points x0 in the form that the maximizer of the settings wants."""
     entry, acqf, yardstick = settings.maximizer.entry, problem.acqf, problem.yardstick
     if entry.form == "ERM" and entry.traits.one_draw:
         return problem.own or PlainOracle(yardstick)

@@ -24,7 +24,7 @@ PRIVATE_NAMES = {
 
 
 def incompatible(what: str) -> ImportError:
-    """The error for a BoTorch that lacks something."""
+    """The error for a BoTorch that lacks something; what: the name of it."""
     import botorch
 
     return ImportError(f"BoTorch {botorch.__version__} has no {what}; compbo supports BoTorch {SUPPORTED}.")
@@ -46,7 +46,7 @@ def check_private_names() -> None:
 
 
 def reductions(acqf: Any) -> tuple[Any, Any]:
-    """The q-reduction and the sample reduction of a sample-reducing acquisition function."""
+    """The q-reduction and the sample reduction of `acqf`, a sample-reducing acquisition function."""
     try:
         return acqf._q_reduction, acqf._sample_reduction
     except AttributeError as error:

@@ -26,7 +26,7 @@ class Constraints(NamedTuple):
     nonlinear: callable(x) >= 0, for every point x (d) or, with False, for the batch x (q x d).
     """
 
-    inequality: tuple[Linear, ...] = ()
+    inequality: tuple[Linear, ...] = ()  # linear
     equality: tuple[Linear, ...] = ()
     nonlinear: tuple[Nonlinear, ...] = ()
 
@@ -53,7 +53,10 @@ def _like(x: Tensor, constraint: Linear) -> Linear:
 def checked_constraints(
     inequality: Sequence[Any] | None, equality: Sequence[Any] | None, nonlinear: Sequence[Any] | None, q: int, d: int
 ) -> Constraints:
-    """The caller's constraints on batches of q points with d features; a ValueError names what is wrong with one."""
+    """The caller's constraints on batches of q points with d features; a ValueError names what is wrong with one.
+
+    inequality, equality, nonlinear: the three lists of `optimize_acqf`.
+    """
     return Constraints(
         tuple(_linear("inequality_constraints", given, q, d) for given in inequality or ()),
         tuple(_linear("equality_constraints", given, q, d) for given in equality or ()),
@@ -95,7 +98,7 @@ class LinearSystem(NamedTuple):
 
 
 def linear_system(constraints: Constraints, p: int, d: int) -> LinearSystem:
-    """The linear constraints on pieces of p points, one row for every point that a constraint is about."""
+    """The linear constraints on pieces of p points in d dimensions, a row for every point that one is about."""
     rows: list[Tensor] = []
     rhs: list[float] = []
     equality: list[bool] = []

@@ -22,7 +22,10 @@ NO_POSTERIOR = (NanError, NotPSDError, torch.linalg.LinAlgError)  # type: ignore
 
 
 def differentiate(function: Callable[[Tensor], Tensor], x: Tensor, gradient_rows: int | None) -> Inner:
-    """function(x) (B, rows, K) and its pullback; autograd records only the batches that need a gradient."""
+    """function(x) (B, rows, K) and its pullback.
+
+    Autograd records only the first `gradient_rows` batches; None: all of them.
+    """
     count = len(x) if gradient_rows is None else gradient_rows
     free = x[:count].detach().clone().requires_grad_()
     parts = []
@@ -55,7 +58,7 @@ def row_by_row_where_it_fails(function: Callable[[Tensor], Tensor], x: Tensor, s
 
 
 def values_on_its_own_sample(acqf: Any) -> Callable[[Tensor], Tensor]:
-    """x (B, q, d) -> values (B,) without gradients, some batches at a time; -inf where there is none."""
+    """x (B, q, d) -> values (B,) of `acqf` without gradients, some batches at a time; -inf where there is none."""
 
     def value(x: Tensor) -> Tensor:
         return acqf(x).to(device="cpu", dtype=DTYPE)  # type: ignore[no-any-return]

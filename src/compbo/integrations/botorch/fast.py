@@ -31,11 +31,11 @@ class PlainProblem(NamedTuple):
 
     acquisition: Acquisition
     posterior: Posterior
-    best: float
+    best: float  # f*
 
 
 def plain_problem(acqf: Any) -> PlainProblem | None:
-    """The parts of the acquisition function, or None where anything about it is out of the ordinary."""
+    """The parts of the acquisition function `acqf`, or None where anything about it is unusual."""
     acquisition = _plain_acquisition(acqf)
     if acquisition is None or not _plain_setting(acqf):
         return None
@@ -50,12 +50,14 @@ def plain_problem(acqf: Any) -> PlainProblem | None:
 
 
 def is_plain_kind(acqf: Any) -> bool:
-    """Whether it is one of the classes that have parts, whatever its model."""
+    """Whether `acqf` is one of the classes that have parts; its model does not matter here."""
     return _plain_acquisition(acqf) is not None and _plain_setting(acqf)
 
 
 def fast_oracle(problem: PlainProblem, q: int, make_samples: Callable[[int], Samples]) -> AcquisitionOracle:
-    """compbo's oracle of the same acquisition function, on samples of compbo's.
+    """compbo's oracle of a plain problem for batches of q points, on samples of compbo's.
+
+    make_samples: makes the samples, given the rows of a draw.
 
     qUCB's deviations are taken from the posterior mean instead of the sample mean, and qLogEI's maximum over the
     points is the exact one instead of a smooth one: the same expectations with less noise.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Frame:
     """x = offset + scale u in the free features, the fixed value in the others.
 
-    The steps of the maximizers are meant for a unit cube, so a bounded feature spans [0, 1] whatever its units.
+    The steps of the maximizers are meant for a unit cube, so a bounded feature spans [0, 1] in u.
     """
 
     offset: Tensor  # (free,)
@@ -32,7 +32,7 @@ class Frame:
     free: Tensor  # (free,) indices
     template: Tensor  # (q, d) with the fixed values, in the caller's dtype and on the caller's device
     lower: Tensor  # (d,) in the caller's units
-    upper: Tensor
+    upper: Tensor  # (d,) in the caller's units
     rounder: Callable[[Tensor], Tensor] | None = None  # x -> the nearest valid x, for instance whole numbers
 
     def to_x(self, u: Tensor) -> Tensor:
@@ -70,7 +70,9 @@ def make_frame(
     rounder: Callable[[Tensor], Tensor] | None = None,
     constraints: Constraints | None = None,
 ) -> Frame:
-    """The frame of start points x0 (B, q, d), bounds (d,) and features fixed to (q,) values each.
+    """The frame of start points x0 (B, q, d), bounds lower and upper (d,), and features fixed to (q,) values each.
+
+    rounder: x -> the nearest valid x.
 
     Where a bound is infinite, the spread of the start points sets the scale.
     """

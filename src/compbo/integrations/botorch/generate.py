@@ -37,7 +37,7 @@ FOREIGN_OPTIONS = {
 
 
 def gen_candidates(
-    maximizer: str | Maximizer = "CAdam-ME",
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
     *,
     steps: int = DEFAULT_STEPS,
     minibatch: int = DEFAULT_K,
@@ -47,10 +47,11 @@ def gen_candidates(
 ) -> CandidateGenerator:
     """A callable for `botorch.optim.optimize_acqf(..., gen_candidates=...)`, `optimize_acqf_mixed` and Ax.
 
-    maximizer: a name of the catalogue or a `compbo.Maximizer`, with hyperparameters as further arguments. steps,
-    minibatch and seed can also be given to `optimize_acqf` as `options={"maxiter": ..., "minibatch": ...,
-    "rng_seed": ...}`: BoTorch keeps an option called `seed` to itself. rounder: x -> the nearest valid x (whole
-    numbers, choices); the acquisition function is evaluated there, and the gradient passes straight through.
+    maximizer: a name of the catalogue or a `compbo.Maximizer`, with hyperparameters as further arguments, or a function
+    with a `form` (docs/own_parts.md). steps, minibatch and seed can also be given to `optimize_acqf` as
+    `options={"maxiter": ..., "minibatch": ..., "rng_seed": ...}`: BoTorch does not pass on an option called `seed`.
+    rounder: x -> the nearest valid x (whole numbers, choices); the acquisition function is evaluated there, and the
+    gradient passes straight through.
 
     >>> optimize_acqf(acqf, bounds, q=4, num_restarts=16, raw_samples=256,
     ...               gen_candidates=gen_candidates("CAdam-ME", lr=0.05))  # doctest: +SKIP
@@ -60,7 +61,7 @@ def gen_candidates(
 
 @dataclass(frozen=True)
 class CandidateGenerator:
-    """What `gen_candidates` returns: a value, which can be pickled and compared."""
+    """What `gen_candidates` returns: a value, which can be pickled and compared; fields as for `gen_candidates`."""
 
     maximizer: Maximizer
     steps: int = DEFAULT_STEPS
@@ -135,9 +136,9 @@ class CandidateGenerator:
         return replace(self, **{ours[name]: value for name, value in options.items() if name in ours})
 
 
-def chosen_maximizer(maximizer: str | Maximizer, hyperparameters: Mapping[str, Any]) -> Maximizer:
+def chosen_maximizer(maximizer: str | Maximizer | Callable[..., Any], hyperparameters: Mapping[str, Any]) -> Maximizer:
     """The maximizer of that name, or as it is, with the hyperparameters; OptionError if there is none."""
     try:
-        return make_maximizer(maximizer if isinstance(maximizer, Maximizer) else str(maximizer), **hyperparameters)
+        return make_maximizer(maximizer if callable(maximizer) else str(maximizer), **hyperparameters)
     except KeyError as error:
         raise OptionError("maximizer", "{option}: {reason}", reason=error.args[0]) from error

@@ -62,6 +62,9 @@ def best_batch(
 ) -> tuple[Tensor, Tensor]:
     """A batch (q, d) in `bounds` (2, d) and its value; what is discrete only takes its levels.
 
+    acqf: is maximised by `generate` from `restarts` of the raw_batches. axes: the discrete features. fixed_features:
+    index -> value.
+
     A batch that repeats one of the `known` points (n, d) is taken only if no other was met.
     """
     fixed = dict(fixed_features or {})
@@ -98,7 +101,7 @@ def _repeats(x: Tensor, known: Tensor, scale: Tensor) -> Tensor:
 
 
 def snap_to(axes: Sequence[DiscreteAxis]) -> Callable[[Tensor], Tensor]:
-    """x -> the same with every axis at its nearest level."""
+    """x -> the same x with each of the discrete axes at its nearest level."""
 
     def snap(x: Tensor) -> Tensor:
         snapped = x.clone()
@@ -112,7 +115,9 @@ def snap_to(axes: Sequence[DiscreteAxis]) -> Callable[[Tensor], Tensor]:
 def exchange(
     evaluate: Callable[[Tensor], Tensor], batch: Tensor, value: Tensor, axes: Sequence[DiscreteAxis]
 ) -> tuple[Tensor, Tensor]:
-    """Every axis of every point once: its best level with all others as they are.
+    """The batch (q, d) and its value after one round: each of the axes of each point at its best level, one by one.
+
+    evaluate: batches (B, q, d) -> values (B,).
 
     A gradient cannot lead from one level to another.
     """

@@ -45,16 +45,17 @@ def optimize_acqf(
     return_acq_values: bool = True,
     return_full_tree: bool = False,
     retry_on_optimization_warning: bool = True,
-    maximizer: str | Maximizer = "CAdam-ME",
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
     minibatch: int = DEFAULT_K,
     seed: int = 0,
     **more: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """`botorch.optim.optimize_acqf` with one more argument: `maximizer`, a name of the catalogue or a value.
 
-    Its hyperparameters are further keyword arguments; `options={"maxiter": T}` sets the steps. Everything else, the
-    return value included, is BoTorch's; any other keyword argument goes to the `ic_generator`, as there. The joint
-    batch of q > 1 points needs `sequential=False`, the default.
+    Its hyperparameters are further keyword arguments; `options={"maxiter": T}` sets the steps. minibatch: samples of a
+    step. seed: the source of everything random. All other arguments and the return value are as for
+    `botorch.optim.optimize_acqf`, but gen_candidates is refused. Unknown keyword arguments go to the `ic_generator`.
+    The joint batch of q > 1 points needs `sequential=False`, the default.
     """
     if gen_candidates is not None:
         raise ValueError("gen_candidates and maximizer exclude each other; leave gen_candidates out here.")

@@ -1,12 +1,12 @@
 """BoTorch's acquisition functions as oracles of compbo's maximizers.
 
 A sample-reducing Monte-Carlo acquisition function computes S(Q(v)): v its utility for every sample and point, Q the
-reduction over the q points, S the one over samples. That is f(E[g(x)]) with g = v and f = S o Q, whatever the
-acquisition: nothing here knows one of them by name.
+reduction over the q points, S the one over samples. That is f(E[g(x)]) with g = v and f = S o Q for every
+acquisition function of this kind: none of them is known by name here.
 
 If v is in log space (qLogEI and its kin: Q a smooth maximum of logarithms, S = logmeanexp), an average of v is not an
 expectation of anything useful. A tracked oracle then works on w = exp(v - s), s the restart's largest v at the start:
-zeta estimates the expected utility itself and f(w) = s + log mean_k exp(Q(log w)) is a non-linear function of it.
+zeta estimates the expected utility and f(w) = s + log mean_k exp(Q(log w)) is a non-linear function of it.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
     from compbo.acquisition.samples import Samples
 
-LARGEST_EXPONENT = 600.0  # of w: what grows beyond exp(600) times its start has long won
+LARGEST_EXPONENT = 600.0  # of w, which is cut off there: exp(710) overflows
 TINY = 1e-290  # below it w counts as 0
 HOMOGENEOUS = 1e-6  # how far h(2 v) may be from 2 h(v), as a part of the largest utility
 
 
 class UtilityOracle(Sampled):
-    """draw / inner / outer of any `SampleReducingMCAcquisitionFunction`: see `compbo.types.Oracle`.
+    """draw / inner / outer of `acqf`, any `SampleReducingMCAcquisitionFunction`: see `compbo.types.Oracle`.
 
     tracked: whether the maximizer averages v over steps, so that it must be on the scale of the utility.
     """
@@ -134,9 +134,9 @@ class UtilityOracle(Sampled):
     def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
         """(M/K) grad f at the columns given.
 
-        In log space grad f = grad h / mean h. No point's utility can raise the largest of q by more than its own
-        change, so that part of grad h is at most 1: a smooth maximum of logarithms exceeds it without bound where a
-        point's zeta is next to nothing, and one lucky sample there would drown all others.
+        In log space grad f = grad h / mean h. A change of one point's utility changes the largest of q by at most as
+        much, so grad h is cut off at 1. Without that, a smooth maximum of logarithms has a gradient without bound
+        where a point's zeta is almost 0, and one sample there would outweigh all others.
         """
         with torch.enable_grad():
             free = zeta.detach().clone().requires_grad_()
@@ -158,7 +158,7 @@ class UtilityOracle(Sampled):
 
 
 class PlainOracle:
-    """An acquisition value as it is: one column, one row, no samples.
+    """The value of `acqf` as it is: one column, one row, no samples.
 
     For analytic, look-ahead and multi-objective acquisition functions, which the maximizers without a tracker can
     climb. v = alpha(x), f the identity.
@@ -171,7 +171,7 @@ class PlainOracle:
         self._acqf = acqf
 
     def start(self, generator: Generator) -> None:
-        """Nothing is random."""
+        """Do nothing: no samples are drawn."""
 
     def draw(self) -> Draw:
         """The one column."""
@@ -196,7 +196,7 @@ class PlainOracle:
         return v[:, 0, 0]
 
     def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear
-        """1."""
+        """1 for every batch."""
         return torch.ones_like(zeta)
 
     def bytes_needed(self, restarts: int, tracked: bool = False) -> int:  # noqa: ARG002 - nothing is tracked

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def own_sample_oracle(yardstick: Any, problem: PlainProblem, x: Tensor) -> AcquisitionOracle | None:
-    """The oracle of an acquisition function on its fixed sample, or None if that is not one normal per point.
+    """The oracle of a plain problem on its fixed sample, or None if that is not one normal per point.
 
     yardstick: a private copy, whose sampler may be used. x (B, q, d): some batches.
     """
@@ -41,7 +41,7 @@ def own_sample_oracle(yardstick: Any, problem: PlainProblem, x: Tensor) -> Acqui
 
 
 def own_values(oracle: AcquisitionOracle, x: Tensor) -> Tensor:
-    """alpha (B,) on the oracle's own sample, without gradients; -inf where there is none."""
+    """alpha (B,) at x (B, q, d) on the oracle's own sample, without gradients; -inf where there is none."""
     points = x.detach().to(device="cpu", dtype=DTYPE)
     return oracle.value(points, oracle.samples.draw()).nan_to_num(nan=-torch.inf)
 
@@ -105,7 +105,10 @@ class CentredOracle(AcquisitionOracle):
 
 
 class ReducedOracle(AcquisitionOracle):
-    """alpha = S(Q(utility(mu + L z))) as one column: BoTorch's utility and reductions, differentiated by autograd."""
+    """alpha = S(Q(utility(mu + L z))) of `acqf` as one column, differentiated by autograd.
+
+    problem: its parts; utility and reductions are BoTorch's.
+    """
 
     linear_outer = homogeneous_utility = True
 
@@ -145,5 +148,5 @@ class ReducedOracle(AcquisitionOracle):
         return v[:, 0, 0]
 
     def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear
-        """1."""
+        """1 for every batch."""
         return torch.ones_like(zeta)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def ranked_initial_conditions(acq_function: Any, bounds: Tensor, q: int, **arguments: Any) -> Tensor:
     """BoTorch's `gen_batch_initial_conditions` of a plain kind of acquisition function: see `fast.is_plain_kind`.
 
+    acq_function, bounds, q: as in BoTorch.
+
     The other arguments are BoTorch's. Raw batches are ranked by compbo's posterior if the model is plain as well.
     """
     problem = plain_problem(acq_function) if bool(torch.isfinite(bounds).all()) else None

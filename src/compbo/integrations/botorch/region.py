@@ -46,7 +46,7 @@ class Pieces(NamedTuple):
 
 
 class Region(Box):
-    """A box with constraints: P is the projection on the part of it in which they hold."""
+    """A box (lower, upper) with constraints: P is the projection on the part of it in which they hold."""
 
     pieces: Pieces
     linear: Polytope  # of the g pieces of one batch

@@ -1,6 +1,6 @@
 """Samplers that use given base samples, and copies of an acquisition function that carry them.
 
-The caller's acquisition function and sampler are never touched: all work is done on a shallow copy that shares the
+The caller's acquisition function and sampler stay as they are: all work is done on a shallow copy that shares the
 model and has a sampler of its own.
 """
 
@@ -31,7 +31,7 @@ class NoBaseSamples(Exception):  # noqa: N818 - an answer, not an error
 
 
 def private_copy(acqf: Any, sampler: MCSampler | None) -> Any:
-    """The same acquisition function with a sampler of its own; the model is shared, no attribute is."""
+    """The same acquisition function `acqf` with a sampler of its own; only the model is shared."""
     twin = copy.copy(acqf)
     for name in ("_modules", "_buffers", "_parameters"):
         twin.__dict__[name] = dict(twin.__dict__[name])
@@ -40,7 +40,7 @@ def private_copy(acqf: Any, sampler: MCSampler | None) -> Any:
 
 
 def with_base_samples(acqf: Any, sampler: MCSampler) -> Any:
-    """A copy that draws all its samples through `sampler`.
+    """A copy of `acqf` that draws all its samples through `sampler`.
 
     A root that was cached for other base samples is dropped: the noisy acquisition functions then sample baseline and
     candidates jointly, which is the same distribution.
@@ -52,7 +52,7 @@ def with_base_samples(acqf: Any, sampler: MCSampler) -> Any:
 
 
 def with_fixed_samples(acqf: Any, seed: int) -> Any:
-    """A copy on the caller's own base samples, or on those of `seed` if the caller has no fixed ones."""
+    """A copy of `acqf` on the caller's own base samples, or on those of `seed` if the caller has no fixed ones."""
     if not hasattr(acqf, "sampler"):
         return acqf
     if acqf.sampler is None or isinstance(acqf.sampler, StochasticSampler):
@@ -124,14 +124,14 @@ class GivenSampler(MCSampler):  # type: ignore[misc]
 
 
 def base_shapes(posterior: Any, sample_shape: torch.Size) -> list[torch.Size]:
-    """The shapes of one base sample of each independent part of the posterior."""
+    """The shapes of one base sample (sample_shape) of each independent part of the posterior."""
     if isinstance(posterior, PosteriorList):
         return [shape for part in posterior.posteriors for shape in base_shapes(part, sample_shape)]
     return [_Normals(sample_shape, seed=0).collapsed(posterior)]
 
 
 class ProbeSampler(MCSampler):  # type: ignore[misc]
-    """Answers like BoTorch's own sampler and notes what base samples the posterior wants."""
+    """Answers like BoTorch's own sampler and notes what base samples (dims rows) the posterior wants."""
 
     def __init__(self, dims: int) -> None:
         super().__init__(torch.Size([2] + [1] * (dims - 1)), seed=0)

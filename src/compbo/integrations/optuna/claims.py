@@ -1,4 +1,4 @@
-"""No two trials evaluate the same point, whatever their processes saw of each other.
+"""No two trials evaluate the same point, even if their processes did not see each other's points.
 
 Processes that decide at the same time may see different histories and arrive at the same point. So a trial first claims
 its point, then looks, and makes the claim final if it finds no rival:
@@ -9,7 +9,7 @@ its point, then looks, and makes the claim final if it finds no rival:
 
 A rival that does neither for a while is dead, and will not evaluate the point.
 
-Where trials have parameters outside the common space, all this is needless: they differ in those.
+Where trials have parameters outside the common space, none of this is needed: they differ in those.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAUSE = 0.02  # seconds between two looks
 
 
 def holds(point: Point, number: int, look: Callable[[], StudyView]) -> bool:
-    """Whether trial `number`, which has claimed the point, may make the claim final."""
+    """Whether trial `number`, which has claimed the point, may make the claim final; look: reads the study anew."""
     for _ in range(LOOKS_AT_A_RIVAL):
         view = look()
         if view.repeats_allowed:

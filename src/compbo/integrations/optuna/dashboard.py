@@ -50,7 +50,7 @@ def verdict_figure(study: Study) -> go.Figure:
 
 
 def save_verdict_plot(study: Study) -> str:
-    """Put the plot of the verdicts on the study's page in optuna-dashboard, in place of an older one; its id."""
+    """The id of the plot of the verdicts, put on the study's page in optuna-dashboard in place of an older one."""
     dashboard = load_optional("optuna_dashboard", "dashboard")
     plot: str = dashboard.save_plotly_graph_object(study, verdict_figure(study), graph_object_id=PLOT_ID)
     return plot

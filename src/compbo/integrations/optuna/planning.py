@@ -28,7 +28,7 @@ RECENT = 32  # how many numbers back an undecided trial is taken for one that is
 
 
 def first_of_block(number: int, batch_size: int) -> int:
-    """The number of the first trial that shares a joint batch with this one."""
+    """The number of the first trial that shares a joint batch of batch_size trials with trial `number`."""
     return number - number % batch_size
 
 
@@ -43,7 +43,7 @@ class Decision(NamedTuple):
 def decide(
     number: int, batch_size: int, look: Callable[[], StudyView], suggest: Callable[[History, int], Suggestion]
 ) -> Decision:
-    """The point of trial `number`. With a batch_size of 1 it is decided by itself, whatever was planned.
+    """The point of trial `number`. With a batch_size of 1 it does not depend on batches that were planned before.
 
     Args:
         number: of the trial.

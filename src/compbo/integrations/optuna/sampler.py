@@ -48,17 +48,36 @@ ATTEMPTS = 5  # to find a point that no other trial has
 class CompBOSampler(BaseSampler):
     """Bayesian optimisation with compositional maximisation, for studies with one objective.
 
-    A suggestion depends on the seed and on what is in the storage, never on what this object did before: a study that
-    is resumed goes on as if it had never stopped, and any number of processes may work on one study. Running trials
-    are pending points. With batch_size > 1, that many consecutive trials are planned together, as one joint batch:
-    set it to the number of workers.
+    A suggestion depends on the seed and on what is in the storage, not on what this object did before: a resumed study
+    goes on like one that was not stopped, and any number of processes may work on one study. Running trials are
+    pending points.
+
+    Args:
+        acquisition: as in `compbo.Settings`.
+        maximizer: a name of the catalogue, or a `compbo.Maximizer`.
+        batch_size: how many consecutive trials are planned together, as one joint batch: the number of workers.
+        seed: the source of everything random; None draws one.
+        n_startup_trials: trials before the first that uses a model.
+        independent_sampler: for parameters that not all trials share; None: uniform, from the seed and the trial's
+            number.
+        constraints_func: at most 0 where feasible, as in Optuna's samplers; `Trial.set_constraint` is read too.
+        warn_independent_sampling: whether to log the parameters that not all trials share.
+        hyperparameters: of the maximizer, where it is given by its name.
+        noise: standard deviation of the values, 0 for none; None to learn it.
+        kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
+        priors: of its hyperparameters, "paper" or "dimension-scaled".
+        outputs: transform of the values before the fit, as in `compbo.Settings`.
+        raw_batches: batches among which the start points are chosen.
+        restarts: start points of a maximisation.
+        steps: of a maximisation.
+        minibatch: samples of one step.
     """
 
     def __init__(
         self,
         *,
         acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-        maximizer: str | Maximizer = "CAdam-ME",
+        maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
         batch_size: int = 1,
         seed: int | None = None,
         n_startup_trials: int = 10,
@@ -75,12 +94,7 @@ class CompBOSampler(BaseSampler):
         steps: int = 64,
         minibatch: int = 128,
     ) -> None:
-        """The options of `compbo.Optimizer` under its names; seed None draws one.
-
-        n_startup_trials: trials before the first that uses a model. independent_sampler: for parameters that not all
-        trials share (default: uniform, from the seed and the trial's number). constraints_func: at most 0 where
-        feasible, as in Optuna's samplers; `Trial.set_constraint` is read too.
-        """
+        """Check every option: an OptionError names the one that is wrong."""
         self._settings = Settings(
             acquisition=acquisition,
             maximizer=maximizer,
@@ -123,7 +137,7 @@ class CompBOSampler(BaseSampler):
         try:
             decision = self._claimed(study, trial, Reader(dict(sorted(search_space.items()))))
         except BaseException:
-            publish(storage, trial_id, POINT, {})  # it evaluates nothing, so nobody is to work out or avoid its point
+            publish(storage, trial_id, POINT, {})  # it evaluates nothing: others need not work out or avoid its point
             raise
         storage.set_trial_system_attr(trial_id, FINAL, True)
         if decision.telemetry is not None:

@@ -37,7 +37,7 @@ CONSTRAINTS = "constraints"  # Optuna's: a list, or one attribute "constraints:<
 
 
 def publish(storage: BaseStorage, trial_id: int, key: str, data: object) -> None:
-    """Write data as attributes of a trial, in place of what was there.
+    """Write data as attributes of trial `trial_id` in the storage, under `key`, in place of what was there.
 
     The first piece comes last: it says that the others are there.
     """
@@ -67,11 +67,11 @@ class JointBatch:
 class StudyView:
     """What the trials of a study say about one search space."""
 
-    evaluations: Sequence[Evaluation] = ()
+    evaluations: Sequence[Evaluation] = ()  # finished trials
     pending: Mapping[int, Point] = field(default_factory=dict)  # by trial number
     final: AbstractSet[int] = frozenset()  # those of them whose point will not change any more
-    undecided: AbstractSet[int] = frozenset()  # running, and nobody knows yet what they will evaluate
-    batches: Sequence[JointBatch] = ()
+    undecided: AbstractSet[int] = frozenset()  # running, and their points are not known yet
+    batches: Sequence[JointBatch] = ()  # planned together
     repeats_allowed: bool = False  # finished trials have parameters outside the space: equal points, different trials
 
     def history(self, pending: Mapping[int, Point]) -> History:
@@ -81,11 +81,11 @@ class StudyView:
 
 
 class Announced(NamedTuple):
-    """What an unfinished trial will evaluate: its point, whether that may still change, whether it is unknown yet."""
+    """What an unfinished trial will evaluate."""
 
-    point: Point | None
-    final: bool
-    undecided: bool
+    point: Point | None  # None: nothing of this space
+    final: bool  # whether the point can no longer change
+    undecided: bool  # whether the point is unknown yet
 
 
 class Reader:
@@ -165,7 +165,7 @@ def _evaluation(point: Point, trial: FrozenTrial, range_of_completed: tuple[floa
     """What a finished trial is worth.
 
     Failed and infeasible ones have no value: the optimizer avoids them. A pruned one counts with the last value it
-    reported, but never as better or worse than every completed one: it was not measured to the end.
+    reported, but within the range of the completed ones: it was not measured to the end.
     """
     if trial.state == TrialState.FAIL:
         return Evaluation(point, None, "failed", trial.number)

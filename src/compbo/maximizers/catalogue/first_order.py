@@ -71,7 +71,7 @@ SGA = {
 def build_sga(
     *, lr: float, momentum: float, dampening: float, nesterov: bool, weight_decay: float, lr_drop: float
 ) -> Ascent:
-    """SGA with momentum; without it there is nothing to look ahead along (`torch.optim.SGD` refuses it too)."""
+    """SGA with an exponential decay of lr; ValueError for nesterov without momentum, as in `torch.optim.SGD`."""
     if nesterov and momentum == 0:
         raise ValueError("nesterov=True needs momentum > 0, got momentum 0.")
     return Ascent(sga(exponential(lr, 1 - lr_drop), momentum, dampening, nesterov, weight_decay))
@@ -89,7 +89,7 @@ ADAGRAD = {
 
 
 def build_adagrad(*, lr: float, lr_decay: float, delta: float, weight_decay: float, eps: float) -> Ascent:
-    """Adagrad."""
+    """Adagrad with the step lr / (1 + (t-1) lr_decay)."""
     return Ascent(adagrad(inverse_time(lr, lr_decay), delta, weight_decay, eps))
 
 
@@ -97,7 +97,7 @@ def build_adagrad(*, lr: float, lr_decay: float, delta: float, weight_decay: flo
 
 RMSPROP = {
     "lr": LR,
-    # the paper's values let the squares of the past fade within a step; logit reaches those that keep them
+    # the paper's values forget the squares of the past within a step; a logit scale also reaches values near 1
     "alpha": tuned_in(
         share(0.99, "weight of the past squares", (1e-6, 0.3, "log"), high_open=True), (1e-6, 0.999, "logit")
     ),
@@ -112,7 +112,7 @@ RMSPROP = {
 def build_rmsprop(
     *, lr: float, alpha: float, momentum: float, centering: bool, weight_decay: float, lr_drop: float, eps: float
 ) -> Ascent:
-    """RMSprop."""
+    """RMSprop with an exponential decay of lr."""
     return Ascent(rmsprop(exponential(lr, 1 - lr_drop), alpha, momentum, centering, weight_decay, eps))
 
 
@@ -156,7 +156,7 @@ ADADELTA = {
 
 
 def build_adadelta(*, lr: float, rho: float, weight_decay: float, lr_drop: float, eps: float) -> Ascent:
-    """Adadelta."""
+    """Adadelta with an exponential decay of lr."""
     return Ascent(adadelta(exponential(lr, 1 - lr_drop), rho, weight_decay, eps))
 
 
@@ -174,7 +174,7 @@ RPROP = {
 
 
 def build_rprop(*, lr: float, eta_minus: float, eta_plus: float, largest: float, lr_drop: float) -> Ascent:
-    """Rprop; steps begin at lr and never get larger than `largest`."""
+    """Rprop: steps begin at lr and grow up to `largest`."""
     return Ascent(rprop(exponential(lr, 1 - lr_drop), eta_minus, eta_plus, largest=largest))
 
 

@@ -64,7 +64,10 @@ def _words(domain: Domain | Literal[True] | None) -> str:
 
 
 def renewed(text: str) -> str:
-    """A document with the tables between their markers brought up to date; a ValueError if it has no catalogue."""
+    """The text of a document with the tables between their markers brought up to date.
+
+    A ValueError if it has no catalogue.
+    """
     if BEGIN not in text:
         raise ValueError(f"The document has no {BEGIN} ... {END} markers; add them where the table belongs.")
     text = _filled(text, BEGIN, catalogue_markdown(), END)

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 class Squares(NamedTuple):
     """Running averages of G^2 and of the squared moves."""
 
-    gradient: Tensor
+    gradient: Tensor  # of G
     move: Tensor
 
 
 def adadelta(lr: Schedule, rho: float = 0.9, weight_decay: float = 0.0, eps: float = 1e-6) -> Rule:
     """phi1 = sqrt(D + eps) / sqrt(E + eps) G with E, D the running averages of G^2 and phi1^2.
+
+    lr: schedule of the step. rho: weight of the past in both averages. weight_decay: w_d of `decayed`.
 
     The paper's closed form drops the recursion of D; this keeps it, as Zeiler and PyTorch do.
     """

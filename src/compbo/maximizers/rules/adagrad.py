@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def adagrad(lr: Schedule, initial_accumulator: float = 0.0, weight_decay: float = 0.0, eps: float = 1e-10) -> Rule:
-    """phi1 = G, phi2 = sqrt(delta + sum of G^2) + eps."""
+    """phi1 = G, phi2 = sqrt(delta + sum of G^2) + eps.
+
+    lr: schedule of the step. initial_accumulator: delta. weight_decay: w_d of `decayed`.
+    """
 
     def init(x: Tensor) -> Tensor:
         return torch.full_like(x, initial_accumulator)

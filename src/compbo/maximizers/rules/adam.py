@@ -34,8 +34,8 @@ class AdamState(NamedTuple):
     """The moments, and the products of their beta so far, for the correction of their bias."""
 
     moments: Moments
-    beta1_product: float = 1.0
-    beta2_product: float = 1.0
+    beta1_product: float = 1.0  # 1 before the first step
+    beta2_product: float = 1.0  # 1 before the first step
 
 
 def adam(
@@ -47,6 +47,8 @@ def adam(
     decoupled: bool = False,
 ) -> Rule:
     """phi1 = m / (1 - beta1^t), phi2 = sqrt(v / (1 - beta2^t)) + eps.
+
+    lr: schedule of the step. beta1, beta2: schedules of the weight of the past in m and v.
 
     decoupled: AdamW, where weight decay multiplies x by delta_t = 1 - lr_t w_d instead of entering the gradient.
     """

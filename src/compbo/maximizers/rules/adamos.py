@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 def adamos(lr: Schedule, gamma1: Schedule, gamma2: Schedule, eps: float = 1e-8) -> Rule:
     """m = g1_t m + (1-g1_t) G, v = g2_t v + (1-g2_t) G^2, eta_t = lr_t sqrt(1-g2_t) / (1-g1_t), phi2 = sqrt(v) + eps.
 
+    lr: schedule of the step. gamma1, gamma2: schedules of g1 and g2.
+
     With the schedules of the paper sqrt(1-g2_t)/(1-g1_t) is sqrt(lr) t^(-gamma2_d/2): the "bias correction" only
     turns the step into lr^1.5 t^-(alpha_d + gamma2_d/2).
     """

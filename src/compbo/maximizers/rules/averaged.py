@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def averaged(tau: Schedule, a: float, beta: float) -> Rule:
     """m = (1 - a tau_t) m + a tau_t G_t, then x + tau_t (P(x + m / beta) - x), m_0 = 0.
 
+    tau: schedule of tau_t.
+
     G_t is taken at (x_t, zeta_t), the paper's general scheme; the original algorithm uses zeta_{t-1}.
     """
 

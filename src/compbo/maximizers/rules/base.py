@@ -5,7 +5,7 @@ leaves out and the averaging that NASA adds):
 
     x_{t+1} = (1 - tau_t) x_t + tau_t P( delta_t x_t + eta_t phi1_t / phi2_t )
 
-A rule never sees a sample, a column or a box: only t, x_t and the gradient G_t.
+A rule sees t, x_t and the gradient G_t; it knows nothing of samples, columns and boxes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RuleState = Any  # what one rule keeps of the past gradients: a tensor, or a Nam
 
 
 class Move(NamedTuple):
-    """The terms of the update, under their names in the paper."""
+    """The terms phi1, phi2, eta, delta and tau of the update, under their names in the paper."""
 
     phi1: Tensor
     eta: float
@@ -38,7 +38,7 @@ class Rule(NamedTuple):
     """What a method does with its gradients, as a value.
 
     name: as the catalogue shows it. init: x_0 -> state. move: (t, x_t, G_t, state) -> (move, new state), t from 1;
-    the tensors it is given stay as they are. Restarts never mix, so that one that fails leaves the others alone.
+    the tensors it is given stay as they are. Restarts do not mix: one that fails does not disturb the others.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Rule(NamedTuple):
 
 
 def apply(move: Move, x: Tensor, box: Box) -> Tensor:
-    """x_{t+1} from x_t."""
+    """x_{t+1} from x = x_t, the move and the box."""
     kept = x if move.delta == 1.0 else move.delta * x
     if move.phi2 is None:
         target = box.project(torch.add(kept, move.phi1, alpha=move.eta))
@@ -67,5 +67,5 @@ def average_square(past: Tensor, new: Tensor, beta: float) -> Tensor:
 
 
 def decayed(gradient: Tensor, x: Tensor, weight_decay: float) -> Tensor:
-    """G - w_d x: the penalty w_d |x|^2 / 2 of PyTorch's `weight_decay`, under ascent."""
+    """G - w_d x, from the gradient G: the penalty w_d |x|^2 / 2 of PyTorch's `weight_decay`, under ascent."""
     return gradient if weight_decay == 0 else torch.sub(gradient, x, alpha=weight_decay)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Averages(NamedTuple):
     """Running averages of G^2 and G, and the momentum buffer."""
 
-    square: Tensor
-    mean: Tensor
+    square: Tensor  # of G^2
+    mean: Tensor  # of G
     buffer: Tensor
 
 
@@ -30,7 +30,10 @@ def rmsprop(
     weight_decay: float = 0.0,
     eps: float = 1e-8,
 ) -> Rule:
-    """phi1 = G, phi2 = sqrt(v) + eps with v = alpha v + (1 - alpha) G^2 (centred: v - (average of G)^2).
+    """phi1 = G, phi2 = sqrt(v) + eps with v = alpha v + (1 - alpha) G^2.
+
+    lr: schedule of the step. centering: v - (average of G)^2 in place of v. momentum: rho. weight_decay: w_d of
+    `decayed`.
 
     Momentum averages the ratio: m = rho m + phi1 / phi2. The paper's sum weights the oldest square most; this is
     PyTorch's, which weights the newest.

@@ -30,6 +30,8 @@ def rprop(
 ) -> Rule:
     """phi1 = sign(G) times a step per coordinate: eta_plus larger while the sign holds, eta_minus smaller if it turns.
 
+    lr: schedule of the first step and of the decay. smallest, largest: limits of a step.
+
     Steps start at lr_1; the schedule's decay, lr_t / lr_1, multiplies the move. The paper prints sign ascent with one
     global step; PyTorch's rule keeps a step per coordinate, and its largest step of 50 is here 0.25, a quarter of the
     unit cube.

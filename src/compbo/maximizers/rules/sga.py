@@ -19,6 +19,8 @@ def sga(
 ) -> Rule:
     """phi1 = G, or with momentum rho and dampening Delta: m = rho m + (1 - Delta) G (m = G at t = 1).
 
+    lr: schedule of the step. weight_decay: w_d of `decayed`.
+
     nesterov: phi1 = G + rho m. PyTorch refuses a dampened Nesterov step; the tuning table asks for it and it is
     well defined.
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compbo.console import INTERRUPTED, App, CommandError, say
+from compbo.console import INTERRUPTED, App, CommandError, Plugin, say
 from compbo.errors import OptionError
 from compbo.study.cli.options import (
     AsJson,
@@ -99,7 +99,12 @@ def run_cells(
 
 @app.command("retry")
 @one_option_per_field
-def retry_failed(place: WorkerOptions, results: Results = Path("results"), debug: Debug = False) -> None:  # noqa: ARG001
+def retry_failed(
+    place: WorkerOptions,
+    results: Results = Path("results"),
+    plugin: Plugin = None,  # noqa: ARG001 - loaded before the command runs
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
     """Run the failed cells of a results folder again, perhaps with other limits."""
     from compbo.study.engine.status import study_status
 

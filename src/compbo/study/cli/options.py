@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from compbo.console import say
+from compbo.console import Plugin, say
 from compbo.errors import OptionError
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class MethodOptions:
     optimiser: Annotated[
         list[str] | None, _option("Only these optimisers: CAdam, '*-ME'.", KEEP, "--optimiser", "--optimizer")
     ] = None
+    plugin: Plugin = None  # loaded before the command runs
 
     @property
     def given(self) -> bool:
@@ -58,7 +59,8 @@ class MethodOptions:
     @property
     def filtered(self) -> bool:
         """Whether any other option was given."""
-        return any(getattr(self, field.name) for field in fields(self) if field.name not in ("preset", "grid"))
+        names = {field.name for field in fields(self)} - {"preset", "grid", "plugin"}
+        return any(getattr(self, name) for name in names)
 
     def load(self) -> Grid:
         """The grid."""

@@ -28,7 +28,7 @@ MemoryTable = Annotated[
 
 
 def register_outputs(app: typer.Typer) -> None:
-    """Add the commands to `compbo study`."""
+    """Add the commands of this file to `app`, that is `compbo study`."""
     for command in (tables, figures, report, export):
         app.command()(one_option_per_field(command))
 
@@ -148,7 +148,7 @@ def export(
     held_out: HeldOut = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Write the results as one Parquet file; with --compact a small one, of which every output is made again."""
+    """Write the results as one Parquet file; with --compact a small one, from which every output can be made."""
     from compbo.inputs import check_target
     from compbo.study.outputs.compact import to_bytes
     from compbo.study.outputs.source import read_full, select

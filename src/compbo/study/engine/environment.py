@@ -11,6 +11,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from compbo.plugins import plugin_versions
 from compbo.versions import installed_versions
 
 PACKAGES = ("torch", "numpy", "scipy", "botorch", "gpytorch", "optuna", "cma", "scikit-learn", "pyarrow")
@@ -24,9 +25,8 @@ THREAD_VARIABLES = (
 )
 
 
-@cache
 def versions_json() -> str:
-    """The versions of Python, compbo and what it computes with.
+    """The versions of Python, compbo and what it computes with, and the plugins that this process has loaded.
 
     Returns:
         JSON, by name.
@@ -34,7 +34,12 @@ def versions_json() -> str:
     >>> sorted(json.loads(versions_json()))[:2]
     ['botorch', 'cma']
     """
-    return json.dumps(installed_versions(PACKAGES))
+    return json.dumps({**_installed_versions(), **plugin_versions()})
+
+
+@cache
+def _installed_versions() -> dict[str, str]:
+    return installed_versions(PACKAGES)
 
 
 @cache

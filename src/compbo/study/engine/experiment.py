@@ -6,9 +6,11 @@ import logging
 import time
 import traceback
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compbo.evaluation import describe
+from compbo.plugins import load_same
 from compbo.seeds import stream
 from compbo.study.engine import environment
 from compbo.study.engine.ledger import Ledger
@@ -40,11 +42,12 @@ def initial_design(cell: Cell, task: Task) -> list[Point]:
     return task.space.sample(cell.initial, stream(cell.seed, "initial design", cell.task))
 
 
-def run_cell(cell: Cell) -> schema.Row:
+def run_cell(cell: Cell, plugins: Mapping[str, str] = MappingProxyType({})) -> schema.Row:
     """Run a cell in this process.
 
     Args:
         cell: the experiment.
+        plugins: what is loaded before it, as `compbo.plugins.named_plugins` gives them.
 
     Returns:
         Its row of the results table, also if the cell fails.
@@ -60,6 +63,7 @@ def run_cell(cell: Cell) -> schema.Row:
         return Timing(started, time.perf_counter() - clock, time.process_time() - cpu)
 
     try:
+        load_same(plugins)
         columns = _experiment(cell)
     except Exception as error:  # one cell must not end a study: the row says what happened
         log.warning("cell %s (%s) failed: %s", cell.hash, cell.name, error)

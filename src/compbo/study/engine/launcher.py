@@ -11,10 +11,13 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from compbo.study.engine.environment import thread_environment
-from compbo.study.engine.messages import Limits, encode_request, read_frame, write_frame
+from compbo.study.engine.messages import Limits, Request, encode_request, read_frame, write_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 GRACE_SECONDS = 2.0  # for a process that is asked to end
 ATTEMPTS = 2  # a worker process that dies under a cell is replaced once
@@ -29,10 +32,11 @@ class Launcher:
 
     Args:
         limits: of every cell.
+        plugins: what is loaded before every cell, as `compbo.plugins.named_plugins` gives them.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, limits: Limits, plugins: Mapping[str, str]) -> None:
+        self._limits, self._plugins = limits, plugins
         self._process: subprocess.Popen[bytes] | None = None
         self._busy = threading.Lock()  # held while a cell runs
         self._closed = False
@@ -62,7 +66,7 @@ class Launcher:
             self._process = self._start()
         requests, answers = _pipes(self._process)
         try:
-            write_frame(requests, encode_request(definition, self._limits))
+            write_frame(requests, encode_request(Request(definition, self._limits, self._plugins)))
             answer = read_frame(answers)
         except (BrokenPipeError, ValueError):  # it has died, or was closed
             answer = None
@@ -93,7 +97,7 @@ class Launcher:
         process.kill()
         process.wait()
         for pipe in (process.stdin, process.stdout):
-            with suppress(BrokenPipeError):  # a request that was never read
+            with suppress(BrokenPipeError):  # a request that was not read
                 if pipe is not None:
                     pipe.close()
 
@@ -137,7 +141,9 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
 _of_this_thread = threading.local()
 
 
-def run_remote(definition: str, threads: int, time_limit: float | None, memory_limit: float | None) -> bytes:
+def run_remote(
+    definition: str, threads: int, time_limit: float | None, memory_limit: float | None, plugins: dict[str, str]
+) -> bytes:
     """Run a cell on a Dask worker, in a process of its own below a worker process that this thread keeps.
 
     Args:
@@ -145,15 +151,16 @@ def run_remote(definition: str, threads: int, time_limit: float | None, memory_l
         threads: as in `Limits`.
         time_limit: as in `Limits`.
         memory_limit: as in `Limits`.
+        plugins: as for `Launcher`.
 
     Returns:
         The file of its row.
     """
-    limits = Limits(threads, time_limit, memory_limit)
-    if getattr(_of_this_thread, "limits", None) != limits:
+    wanted = Limits(threads, time_limit, memory_limit), plugins
+    if getattr(_of_this_thread, "wanted", None) != wanted:
         old = getattr(_of_this_thread, "launcher", None)
         if old is not None:
             old.close()
-        _of_this_thread.launcher, _of_this_thread.limits = Launcher(limits), limits
+        _of_this_thread.launcher, _of_this_thread.wanted = Launcher(*wanted), wanted
     launcher: Launcher = _of_this_thread.launcher
     return launcher.run(definition)

@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 import struct
 from dataclasses import asdict, dataclass
-from typing import IO
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from compbo.errors import OptionError
 from compbo.inputs import real, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _HEADER = struct.Struct(">Q")
 
@@ -77,30 +80,43 @@ def read_frame(stream: IO[bytes]) -> bytes | None:
     return data if len(data) == length else None
 
 
-def encode_request(definition: str, limits: Limits) -> bytes:
-    """A cell and its limits as a message.
+class Request(NamedTuple):
+    """What a worker process is asked to run.
 
     Args:
         definition: of the cell.
         limits: what it may use.
+        plugins: what is to be loaded before it, with fingerprints, as `compbo.plugins.named_plugins` gives them.
+    """
+
+    definition: str
+    limits: Limits
+    plugins: Mapping[str, str]
+
+
+def encode_request(request: Request) -> bytes:
+    """A request as a message.
+
+    Args:
+        request: a cell with what it needs.
 
     Returns:
         The message.
 
-    >>> decode_request(encode_request("the cell", Limits(2)))
-    ('the cell', Limits(threads=2, time_limit=None, memory_limit=None))
+    >>> decode_request(encode_request(Request("the cell", Limits(2), {}))).limits
+    Limits(threads=2, time_limit=None, memory_limit=None)
     """
-    return json.dumps({"cell": definition, "limits": asdict(limits)}).encode()
+    return json.dumps({**request._asdict(), "limits": asdict(request.limits)}).encode()
 
 
-def decode_request(message: bytes) -> tuple[str, Limits]:
+def decode_request(message: bytes) -> Request:
     """The inverse of `encode_request`.
 
     Args:
         message: a request.
 
     Returns:
-        The definition of the cell, and its limits.
+        The request.
     """
     request = json.loads(message)
-    return request["cell"], Limits(**request["limits"])
+    return Request(**{**request, "limits": Limits(**request["limits"])})

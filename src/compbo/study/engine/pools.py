@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from compbo.dask_client import NoSchedulerError, connect
 from compbo.extras import load_optional
 from compbo.inputs import whole_number
+from compbo.plugins import named_plugins
 from compbo.study.engine.launcher import Launcher, LauncherClosedError, run_remote
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Pool(Protocol):
 
 
 class LocalPool:
-    """Worker processes of this machine, each with a thread here that talks to it.
+    """Worker processes of this machine, each with a thread here that talks to it. They load its plugins.
 
     Args:
         workers: cells at the same time.
@@ -96,7 +97,7 @@ class LocalPool:
         self.slots = self.window = whole_number("workers", workers)
         self._todo: queue.SimpleQueue[Cell | None] = queue.SimpleQueue()
         self._finished: queue.SimpleQueue[FinishedCell] = queue.SimpleQueue()
-        self._launchers = [Launcher(limits) for _ in range(workers)]
+        self._launchers = [Launcher(limits, named_plugins()) for _ in range(workers)]
         for launcher in self._launchers:
             threading.Thread(target=self._work, args=(launcher,), name="compbo cells", daemon=True).start()
 
@@ -142,7 +143,7 @@ def cell_error(error: BaseException) -> BaseException:
 
 
 class DaskPool:
-    """Any Dask cluster. A lost worker's cells run again on another, by Dask.
+    """Any Dask cluster. A lost worker's cells run again on another, by Dask. Workers load the plugins of this process.
 
     Args:
         address: of its scheduler; PoolError if none answers there.
@@ -150,7 +151,7 @@ class DaskPool:
     """
 
     def __init__(self, address: str, limits: Limits) -> None:
-        self._address, self._limits = address, limits
+        self._address, self._limits, self._plugins = address, limits, named_plugins()
         try:
             self._client = connect(address, "compbo study")
         except NoSchedulerError as error:
@@ -176,7 +177,7 @@ class DaskPool:
     def submit(self, cell: Cell) -> None:
         """Send a cell to the cluster."""
         limits = self._limits
-        arguments = (cell.definition, limits.threads, limits.time_limit, limits.memory_limit)
+        arguments = (cell.definition, limits.threads, limits.time_limit, limits.memory_limit, self._plugins)
         future = self._client.submit(run_remote, *arguments, key=f"{cell.hash}-{self._run}", pure=False)
         self._submitted[future.key] = future, cell
         future.add_done_callback(self._finished.put)

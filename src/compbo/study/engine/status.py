@@ -69,7 +69,7 @@ def study_status(store: Store, cells: Iterable[Cell] | None = None, survey: Surv
 
     >>> from compbo.study.grid import load_grid
     >>> from compbo.study.results import Store
-    >>> len(study_status(Store("no such folder"), load_grid("smoke").cells()).left)
+    >>> len(study_status(Store("missing-folder"), load_grid("smoke").cells()).left)
     35
     """
     survey = store.survey() if survey is None else survey

@@ -24,6 +24,8 @@ from compbo.study.engine.rows import Timing, failed_row
 from compbo.study.results import schema
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compbo.study.cell import Cell
     from compbo.study.engine.messages import Limits
 
@@ -37,12 +39,13 @@ def adopt_orphans() -> None:
     _process_option(_ADOPT_ORPHANS, 1)
 
 
-def supervise(cell: Cell, limits: Limits) -> bytes:
+def supervise(cell: Cell, limits: Limits, plugins: Mapping[str, str]) -> bytes:
     """Run a cell in a forked process.
 
     Args:
         cell: the experiment.
         limits: what it may use.
+        plugins: what the forked process loads before the cell, as `compbo.plugins.named_plugins` gives them.
 
     Returns:
         The file of its row: the cell's own, or one that says how its process ended.
@@ -53,7 +56,7 @@ def supervise(cell: Cell, limits: Limits) -> bytes:
         pid = os.fork()
         if pid == 0:
             os.close(reader)
-            _run_in_child(cell, limits, writer, words.fileno())
+            _run_in_child(cell, limits, plugins, writer, words.fileno())
         os.close(writer)
         try:
             received, reason = _watch(pid, reader, limits, clock)
@@ -146,8 +149,8 @@ def _cause(status: int, said: str) -> str:
     return f"the process of the cell ended with exit code {os.waitstatus_to_exitcode(status)} and no result{last}"
 
 
-def _run_in_child(cell: Cell, limits: Limits, writer: int, words: int) -> None:
-    """Be the process of the cell: a session of its own, silent, ended with its parent. Never returns."""
+def _run_in_child(cell: Cell, limits: Limits, plugins: Mapping[str, str], writer: int, words: int) -> None:
+    """Be the process of the cell: a session of its own, silent, ended with its parent. It does not return."""
     code = 1
     try:
         os.setsid()
@@ -162,7 +165,7 @@ def _run_in_child(cell: Cell, limits: Limits, writer: int, words: int) -> None:
         from compbo.study.engine.experiment import run_cell
 
         torch.set_num_threads(limits.threads)
-        data = schema.to_bytes(run_cell(cell))
+        data = schema.to_bytes(run_cell(cell, plugins))
         with os.fdopen(writer, "wb") as pipe:
             write_frame(pipe, data)
         code = 0

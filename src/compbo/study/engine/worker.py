@@ -39,10 +39,10 @@ def serve() -> None:
 
     adopt_orphans()
     while _waits_for(requests) and (message := read_frame(requests)) is not None:
-        definition, limits = decode_request(message)
-        cell = cell_from_json(definition)
+        request = decode_request(message)
+        cell = cell_from_json(request.definition)
         _preload_for(cell)
-        write_frame(answers, supervise(cell, limits))
+        write_frame(answers, supervise(cell, request.limits, request.plugins))
 
 
 def _warm_up() -> None:

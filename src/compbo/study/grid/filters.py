@@ -18,7 +18,7 @@ NO_ACQUISITION = "none"  # the acquisition function of methods that have none, a
 
 @dataclass(frozen=True)
 class Filter:
-    """Which cells are kept, by axis: names, or patterns such as `levy-*`. An empty axis keeps everything.
+    """Which cells are kept, by axis: names, or patterns like `levy-*`. An empty axis keeps everything.
 
     Args:
         task: specs of tasks.
@@ -69,7 +69,7 @@ class Filter:
         """Methods that have no acquisition function, and are left out for that reason alone.
 
         Args:
-            cells: some of which pass.
+            cells: any.
 
         Returns:
             Their names.

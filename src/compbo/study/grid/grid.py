@@ -25,7 +25,7 @@ class Block:
         seeds: below `FIRST_TUNING_SEED`.
         batch: q, points per acquisition step.
         steps: acquisition steps.
-        initial: points of the initial design: a number, or a number per dimension such as "2d".
+        initial: points of the initial design: a number, or a number per dimension like "2d".
         inner: what one maximisation may spend.
         kernel: of the Gaussian process.
         priors: of its hyperparameters.
@@ -95,7 +95,7 @@ def initial_points(rule: int | str, dimension: int) -> int:
     """How many points the initial design has.
 
     Args:
-        rule: a number, or a number per dimension such as "2d".
+        rule: a number, or a number per dimension like "2d".
         dimension: d.
 
     Returns:

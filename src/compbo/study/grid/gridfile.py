@@ -11,8 +11,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compbo.acquisition.integrands import ACQUISITIONS
+from compbo.acquisition.registry import ACQUISITIONS
 from compbo.maximizers import CATALOGUE, get_entry
+from compbo.plugins import HOW_TO_ADD, load_installed
 from compbo.study.cell import InnerSpec
 from compbo.study.grid.grid import Block, Grid
 from compbo.study.grid.names import expand_optimisers, expand_tasks
@@ -82,6 +83,7 @@ def parse_grid(name: str, text: str) -> Grid:
     >>> parse_grid("mine", 'block = [{tasks = ["levy-2"], optimisers = ["bohb"]}]').cells()[0].name
     'levy-2/bohb/seed0'
     """
+    load_installed()
     try:
         data = tomllib.loads(text)
         return Grid(name, str(data.get("about", "")), _blocks(data))
@@ -158,7 +160,7 @@ def _tasks(axes: Mapping[str, tuple[Any, ...]], *, shifted: object) -> list[str]
 
 def _acquisition(name: str) -> str:
     if name.lower() not in ACQUISITIONS:
-        raise ValueError(f"no acquisition function {name!r}; there are {', '.join(ACQUISITIONS)}.")
+        raise ValueError(f"no acquisition function {name!r}; there are {', '.join(ACQUISITIONS)}. {HOW_TO_ADD}")
     return name.lower()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
+from compbo.plugins import HOW_TO_ADD
 from compbo.study.methods.registry import GROUPS, optimiser_group, optimiser_names
 from compbo.study.tasks import FAMILIES, get_task, list_tasks
 from compbo.words import meant_or_known
@@ -17,7 +18,7 @@ def expand_optimisers(names: Iterable[str]) -> tuple[str, ...]:
     """The optimisers that are meant.
 
     Args:
-        names: groups (paper, extended, baseline, peer), patterns and names.
+        names: groups (paper, extended, own, baseline, peer), patterns and names.
 
     Returns:
         The names of the optimisers, none twice, in the catalogue's order; ValueError for a name that fits none.
@@ -30,7 +31,7 @@ def expand_optimisers(names: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         found = [k for k in known if optimiser_group(k) == name] if name in GROUPS else matching(name, known)
         if not found:
-            raise ValueError(f"no optimiser {name!r}; {meant_or_known(name, [*GROUPS, *known])}")
+            raise ValueError(f"no optimiser {name!r}; {meant_or_known(name, [*GROUPS, *known])} {HOW_TO_ADD}")
         chosen.update(found)
     return tuple(name for name in known if name in chosen)
 
@@ -39,7 +40,7 @@ def expand_tasks(specs: Iterable[str]) -> tuple[str, ...]:
     """The tasks that are meant.
 
     Args:
-        specs: families (synthetic, shifted, tuning), patterns over the listed tasks, and specs.
+        specs: families (synthetic, shifted, tuning, own), patterns over the listed tasks, and specs.
 
     Returns:
         The specs of the tasks, none twice; ValueError for one that fits none.

@@ -32,6 +32,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "compbo-random": {"maximizer": "RS"},
         "compbo-around-90": {"starts": compbo.StartPolicy(around_incumbents=0.9)},
         "compbo-dimension-scaled": {"priors": "dimension-scaled"},
+        "compbo-model-128": {"model_points": 128},
     }
 )
 
@@ -40,13 +41,13 @@ FROM_CELL = ("batch_size", "seed", "direction")
 
 
 def settings_of(variant: str) -> Pairs:
-    """Every setting of a variant as JSON: they are part of a cell, which another default makes another cell.
+    """Every setting of a variant as JSON. They are part of a cell: when a default changes, so does the cell.
 
     Args:
         variant: a key of `VARIANTS`.
 
     Returns:
-        The settings by name, but for those that a cell has itself.
+        The settings by name, except those that a cell has as fields of its own.
 
     >>> dict(settings_of("compbo-outputs-none"))["outputs"]
     '"none"'

@@ -203,7 +203,7 @@ class PycmaMethod:
             "popsize": max(count, 4 + int(3 * math.log(d))),
             "bounds": [0.0, 1.0],
             "randn": lambda *sizes: numbers.standard_normal(sizes),
-            "seed": np.nan,  # never touch NumPy's global generator
+            "seed": np.nan,  # leave NumPy's global generator alone
             "verbose": -10,
             "verb_log": 0,
         }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compbo.baselines.thompson import FLAVOURS
-from compbo.maximizers import CATALOGUE
+from compbo.maximizers import BUILT_IN, CATALOGUE
 from compbo.study.methods import baselines, peers
 from compbo.study.methods.defaults import VARIANTS, DefaultMethod, settings_of
 from compbo.study.methods.maximizer import MaximizerMethod
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from compbo.study.methods.method import Method
     from compbo.study.tasks import Task
 
-MAXIMIZER = "maximizer"  # the kind of which the catalogue has many
-GROUPS = ("paper", "extended", "default", "baseline", "peer")
+MAXIMIZER = "maximizer"  # the kind of all methods of the catalogue
+GROUPS = ("paper", "extended", "own", "default", "baseline", "peer")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def make_method(cell: Cell, task: Task) -> Method:
         task: of the cell.
 
     Returns:
-        The method, before its first tell; ValueError if there is no such kind of method.
+        The method, before its first tell; ValueError if the kind of method is not known.
     """
     kind = cell.method.kind
     if kind not in KINDS:
@@ -98,12 +98,14 @@ def optimiser_group(name: str) -> str:
         name: on the axis of optimisers.
 
     Returns:
-        `paper` or `extended` for the catalogue, else `default` (the library as it comes, and its variants), `baseline`
-        or `peer`.
+        `paper` or `extended` for the catalogue, `own` for what was registered, else `default` (the library as it comes,
+        and its variants), `baseline` or `peer`.
 
     >>> optimiser_group("CAdam"), optimiser_group("SOX"), optimiser_group("bohb"), optimiser_group("pycma")
     ('paper', 'extended', 'baseline', 'peer')
     """
+    if name in CATALOGUE and name not in BUILT_IN:
+        return "own"
     if name in CATALOGUE:
         return "extended" if CATALOGUE[name].category == "extended" else "paper"
     return KINDS[name].group

@@ -1,7 +1,7 @@
 """Runs put together: by optimiser, and by class in a fair way and in the paper's.
 
 Fair: at every step the median member of a class, one number per task and seed. The paper's: the best member at that
-step, whichever it is, which favours the class with more members; it is only ever shown beside the fair one.
+step, which may be another one at every step and favours the class with more members; it is shown beside the fair one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ HOW_WORDS = {
 def member_curves(
     rows: pd.DataFrame, how: How, column: str = "curve", *, higher_is_better: bool = False
 ) -> tuple[Array, NDArray[np.object_]]:
-    """One curve per task, acquisition function and seed, from all optimisers in the rows; and the stratum of each."""
+    """One curve per task, acquisition function and seed, from all optimisers in the rows; and the stratum of each.
+
+    how: the median or the best member. column: of the curves. higher_is_better: which member is the best.
+    """
     values = matrix(rows, column)
     best = np.max if higher_is_better else np.min
     reduce: Any = best if how == "best" else np.median
@@ -47,7 +50,7 @@ def member_curves(
 
 
 def classes_in(rows: pd.DataFrame) -> list[str]:
-    """The classes that have runs, in their order."""
+    """The classes that have runs in the rows, in their order."""
     there = set(rows["group"])
     return [group for group in CLASSES if group in there]
 
@@ -55,7 +58,7 @@ def classes_in(rows: pd.DataFrame) -> list[str]:
 def by_class(
     rows: pd.DataFrame, how: How, statistic: Statistic = mean, *, higher_is_better: bool = False
 ) -> dict[str, Estimate]:
-    """The curve of every class with its interval."""
+    """The curve of every class in the rows with its interval; how, higher_is_better: as for `member_curves`."""
     return {
         group: estimate(
             *member_curves(rows[rows["group"] == group], how, higher_is_better=higher_is_better), statistic=statistic
@@ -65,7 +68,7 @@ def by_class(
 
 
 def by_optimiser(rows: pd.DataFrame, column: str = "curve", statistic: Statistic = mean) -> dict[str, Estimate]:
-    """The curve of every optimiser with its interval."""
+    """The curve of every optimiser in the rows with its interval; column: of the curves."""
     return {
         name: estimate(matrix(part, column), blocks(part), statistic)
         for name in sorted_optimisers(rows["optimiser"])
@@ -74,7 +77,10 @@ def by_optimiser(rows: pd.DataFrame, column: str = "curve", statistic: Statistic
 
 
 def common_blocks(rows: pd.DataFrame, names: list[str], by: str = "optimiser") -> pd.DataFrame:
-    """The rows of these optimisers (or classes) on the tasks, acquisition functions and seeds that all of them ran."""
+    """The rows of these optimisers on the tasks, acquisition functions and seeds that all of them ran.
+
+    names: of the optimisers, or of classes if `by` is "group".
+    """
     chosen = rows[rows[by].isin(names)]
     ran = chosen.groupby([*BLOCK, "seed"])[by].transform("nunique")
     return chosen[ran == len(names)]
@@ -83,7 +89,7 @@ def common_blocks(rows: pd.DataFrame, names: list[str], by: str = "optimiser") -
 def paired_difference(
     rows: pd.DataFrame, first: str, second: str, by: str = "optimiser", column: str = "nfr"
 ) -> Estimate:
-    """First minus second, run by run from the same start, over the tasks that both ran.
+    """First minus second in a column of the rows, run by run from the same start, over the tasks that both ran.
 
     Where `by` names groups of several optimisers, the median member of each stands for it.
     """

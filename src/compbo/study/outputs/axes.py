@@ -46,28 +46,28 @@ _ORDERS = {0: "zeroth", 1: "first", 2: "second"}
 class TaskAxes(NamedTuple):
     """The parts of a task's name; empty where they do not apply."""
 
-    family: str
-    function: str = ""
-    variant: str = ""
-    model: str = ""
-    data: str = ""
-    metric: str = ""
+    family: str  # synthetic, tuning or own
+    function: str = ""  # of a synthetic or an own task
+    variant: str = ""  # plain, shifted, noisy or own
+    model: str = ""  # of a tuning task
+    data: str = ""  # of a tuning task
+    metric: str = ""  # of a tuning task
     problem: str = ""  # regression or classification
 
 
 class MethodAxes(NamedTuple):
-    """The place of an optimiser. member: its row of Table 1, ERM and FSM together; order: -1 outside the catalogue."""
+    """The place of an optimiser among the others."""
 
-    member: str
-    category: str
-    order: int
-    form: str
+    member: str  # its row of Table 1, ERM and FSM together
+    category: str  # NonComp, Comp, extended, or a kind of baseline
+    order: int  # -1 outside the catalogue
+    form: str  # ERM, FSM, Comp or ME; "" outside the catalogue
     group: str  # a key of CLASSES
 
 
 @lru_cache(maxsize=4096)
 def task_axes(task: str) -> TaskAxes:
-    """Of a spec such as `levy-16-shifted` or `rf-boston-mse`."""
+    """The parts of a task's name, for instance of `levy-16-shifted` or `rf-boston-mse`."""
     if ":" in task:
         return TaskAxes(OWN, function=task, variant=OWN)
     synthetic = parse_synthetic(task)
@@ -83,7 +83,7 @@ def task_axes(task: str) -> TaskAxes:
 
 @lru_cache(maxsize=512)
 def method_axes(optimiser: str) -> MethodAxes:
-    """Of a name on the optimiser axis."""
+    """The place of an optimiser, given its name in the grid."""
     entry = CATALOGUE.get(optimiser)
     if entry is not None:
         member = optimiser.removesuffix("-ERM").removesuffix("-FSM")
@@ -116,19 +116,19 @@ def optimiser_order() -> dict[str, int]:
 
 
 def sorted_optimisers(names: object) -> list[str]:
-    """Names in that order, unknown ones last."""
+    """Names in the order of `optimiser_order`, unknown ones last."""
     known = optimiser_order()
     return sorted(set(names), key=lambda name: (known.get(name, len(known)), name))  # type: ignore[call-overload]
 
 
 def sorted_acquisitions(names: object) -> list[str]:
-    """Acquisition functions in the order of the paper."""
+    """Names of acquisition functions in the order of the paper."""
     places = {name: place for place, name in enumerate(ACQUISITIONS)}
     return sorted(set(names) - {""}, key=lambda name: (places.get(name, len(places)), name))  # type: ignore[call-overload]
 
 
 def sorted_functions(names: object) -> list[str]:
-    """Functions in the order of the paper."""
+    """Names of functions in the order of the paper."""
     places = {name: place for place, name in enumerate(FUNCTION_ORDER)}
     return sorted(set(names), key=lambda name: (places.get(name, len(places)), name))  # type: ignore[call-overload]
 

@@ -1,7 +1,7 @@
 """The compact table: what the outputs need of every cell, in one small Parquet file.
 
-Tables, figures and page are made of this table alone, whether it was read from such a file or reduced from a results
-folder, so both give the same. Left out are the points and losses of single evaluations, tracebacks and host names.
+Tables, figures and page are made of this table alone. It is read from a compact file or reduced from a results folder;
+both give the same. Left out are the points and losses of single evaluations, tracebacks and host names.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def compact(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _settled(table: pd.DataFrame) -> pd.DataFrame:
-    """The same types whatever the table came from."""
+    """The table with fixed types, from a file and from a folder alike."""
     import pandas as pd
 
     columns: dict[str, Any] = {}
@@ -117,7 +117,7 @@ def to_bytes(table: pd.DataFrame) -> bytes:
 
 
 def from_bytes(data: bytes, name: str = "The file") -> pd.DataFrame:
-    """The compact table of a Parquet file; ValueError if it is none."""
+    """The compact table in the data of a Parquet file; ValueError, with the name of the file, if it is none."""
     pa, pq = load_optional("pyarrow", "study"), load_optional("pyarrow.parquet", "study")
     try:
         arrow = pq.read_table(io.BytesIO(data))
@@ -134,5 +134,5 @@ def from_bytes(data: bytes, name: str = "The file") -> pd.DataFrame:
 
 
 def finished(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of cells that were done."""
+    """The rows of a table whose cells were done."""
     return table[table["status"] == DONE]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Finals(NamedTuple):
-    """Normalised final regrets: (optimisers, tasks, seeds), NaN where there is no run; a task is task|acquisition."""
+    """Final values (optimisers, tasks, seeds), NaN where there is no run; a task is task|acquisition."""
 
     optimisers: list[str]
     tasks: list[str]
@@ -25,7 +25,7 @@ class Finals(NamedTuple):
 
 
 def finals(rows: pd.DataFrame, column: str = "nfr") -> Finals:
-    """The final numbers of the optimisers that maximise an acquisition function."""
+    """The final numbers, a column of the rows, of the optimisers that maximise an acquisition function."""
     rows = rows[rows["acquisition"] != ""]
     optimisers = sorted_optimisers(rows["optimiser"])
     blocks = rows["task"] + "|" + rows["acquisition"]
@@ -50,7 +50,7 @@ class Ranked(NamedTuple):
 
 
 def ranked(rows: pd.DataFrame) -> Ranked:
-    """Ranks by the mean over seeds on the tasks that all of the optimisers ran; those with gaps are left out."""
+    """Ranks by the mean over seeds on the tasks that all optimisers in the rows ran; those with gaps are left out."""
     found = finals(rows)
     there = ~np.isnan(found.values)
     counts = there.sum(axis=-1)

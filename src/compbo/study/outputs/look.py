@@ -75,12 +75,15 @@ _LINES = {"FSM": DASHDOT, "ME": DOTTED}  # of a form that shares its colour with
 
 
 def class_look(group: str) -> Look:
-    """Of a class of optimisers."""
+    """The look of a class of optimisers, a group."""
     return CLASS_LOOKS[group]
 
 
 def look(optimiser: str) -> Look:
-    """Of an optimiser: ERM and FSM of one rule share a colour, and so do a method and its memory-efficient form."""
+    """The look of an optimiser.
+
+    ERM and FSM of one rule share a colour, and so do a method and its memory-efficient form.
+    """
     axes = method_axes(optimiser)
     of_class = CLASS_LOOKS[axes.group]
     colour = _COLOURS.get(axes.member.removesuffix("-ME"), of_class.colour)
@@ -88,7 +91,7 @@ def look(optimiser: str) -> Look:
 
 
 def for_text(colour: str) -> str:
-    """The same hue, dark enough for small words on white: a contrast of 4.5, as WCAG asks for."""
+    """A colour of the same hue, dark enough for small words on white: a contrast of 4.5, as WCAG asks for."""
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     keep = 1.0
     while 1.05 / (_luminance([part * keep for part in parts]) + 0.05) < 4.5:
@@ -103,7 +106,7 @@ def _luminance(parts: list[float]) -> float:
 
 
 def on_dark(colour: str) -> str:
-    """The same hue, light enough for a dark page."""
+    """A colour of the same hue, light enough for a dark page."""
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     brightness = (0.299 * parts[0] + 0.587 * parts[1] + 0.114 * parts[2]) / 255.0
     share = max(0.0, min(0.65, 1.1 * (0.62 - brightness)))

@@ -115,7 +115,7 @@ def contest_places(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.int64]]]:
 
 
 def matrix(rows: pd.DataFrame, column: str = "curve") -> Array:
-    """Curves as (runs, steps + 1), all cut to the shortest."""
+    """A column of curves in the rows as (runs, steps + 1), all cut to the shortest."""
     curves = list(rows[column])
     if not curves:
         return np.empty((0, 0))

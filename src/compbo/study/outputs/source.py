@@ -1,6 +1,6 @@
 """Where the outputs get their cells: a results folder or a compact file, and which of its cells are meant.
 
-What the outputs need of the study's other rooms, the tasks apart, comes through here.
+What the outputs need of the study's other rooms comes through here, except the tasks.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def paper_experiments() -> tuple[Cell, ...]:
 
 
 def read_results(path: str | Path) -> pd.DataFrame:
-    """The compact table of a results folder, or of a file that `compbo study export --compact` wrote."""
+    """The compact table of a path: a results folder, or a file that `compbo study export --compact` wrote."""
     from compbo.study.outputs.compact import SOURCE_COLUMNS, compact, from_bytes
 
     place = Path(path)
@@ -57,7 +57,7 @@ def read_results(path: str | Path) -> pd.DataFrame:
 
 
 def read_full(path: str | Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """The table of a results folder, or some of its columns."""
+    """The table of a results folder, the path, or some of its columns."""
     place = Path(path)
     if not (place / "cells").is_dir():
         raise OptionError(
@@ -73,7 +73,7 @@ def select(
     cells: Iterable[Cell] | None = None,
     keep: Callable[[Sequence[Cell]], list[Cell]] | None = None,
 ) -> pd.DataFrame:
-    """The rows of these cells, or of those that pass a filter; both of everything if neither is given."""
+    """The rows of a table that belong to these cells, or to those that the filter `keep` keeps; all without either."""
     if cells is not None:
         wanted = {cell.hash for cell in cells}
     elif keep is not None:

@@ -55,15 +55,15 @@ FIGURES: dict[str, Callable[[Study], Mapping[str, Any]]] = {
 
 
 class Written(NamedTuple):
-    """What was written, in order: name -> caption; and what was not: name -> why."""
+    """What was written, and what was not."""
 
-    captions: dict[str, str]
-    missing: dict[str, str]
-    files: list[Path]
+    captions: dict[str, str]  # name -> caption, in order
+    missing: dict[str, str]  # name -> why it was not written
+    files: list[Path]  # that were written
 
 
 def chosen(known: Iterable[str], names: Sequence[str]) -> list[str]:
-    """Some of the outputs, or all if none is named; OptionError for one that does not exist."""
+    """The known outputs with these names, or all if none is named; OptionError for one that does not exist."""
     everything = list(known)
     for name in names:
         if name not in everything:
@@ -75,7 +75,7 @@ def chosen(known: Iterable[str], names: Sequence[str]) -> list[str]:
 
 
 def write_tables(study: Study, folder: Path, names: Sequence[str] = ()) -> Written:
-    """Every table as CSV, Markdown and LaTeX, and index.md."""
+    """Every table, or those with these names, in a folder as CSV, Markdown and LaTeX, and index.md."""
     wanted, written = chosen(TABLES, names), Written({}, {}, [])
     folder.mkdir(parents=True, exist_ok=True)
     for name in wanted:
@@ -99,7 +99,10 @@ def write_figures(
     measured: Sequence[Memory] = (),
     done: Callable[[str], None] = lambda _: None,
 ) -> Written:
-    """Every figure in these formats, and index.md. measured: of `make bench ARGS=memory`; done: told every file."""
+    """Every figure, or those with these names, in a folder in these formats, and index.md.
+
+    measured: from `make bench ARGS=memory`. done: called with the name of every file.
+    """
     wanted, written = chosen(FIGURES, names), Written({}, {}, [])
     folder.mkdir(parents=True, exist_ok=True)
     figures = dict(FIGURES)

@@ -67,13 +67,16 @@ def best_share(final: ArrayLike) -> Array:
 def bayesmark_score(loss: ArrayLike, random_loss: ArrayLike, best_loss: ArrayLike) -> Array:
     """100 (1 - (min(L_t, L_t^rand) - L*) / (L_t^rand - L*)): 0 is random search or worse, 100 the best loss known.
 
+    loss, random_loss, best_loss: L_t, L_t^rand, L*.
+
     A loss above that of random search counts as that of random search: where the two known losses almost coincide, a
     single row classified otherwise would weigh more than all other tasks together. NaN where they do coincide: random
     search has found the best known loss, and the task tells methods apart no more.
 
-    A worked example: L* = 2, random search reaches L^rand = 6 after as many evaluations. A loss of 2 scores 100, one
-    of 3 scores 100 (1 - 1/4) = 75, one of 6 scores 0, and so does one of 60. The score of a method is the median over
-    its tasks and seeds. (The paper prints the ratio itself, of which lower is better, and says that higher is.)
+    A worked example: L* = 2, random search reaches L^rand = 6 with the same number of evaluations. A loss of 2 scores
+    100, one of 3 scores 100 (1 - 1/4) = 75, one of 6 scores 0, and so does one of 60. The score of a method is the
+    median over its tasks and seeds. (The paper prints the ratio. Lower ratios are better, but the paper says that
+    higher ones are.)
     """
     best, random = np.asarray(best_loss, dtype=np.float64), np.asarray(random_loss, dtype=np.float64)
     clipped = np.minimum(np.asarray(loss, dtype=np.float64), random)
@@ -100,12 +103,12 @@ def task_score(task: str, losses: ArrayLike, evaluations: ArrayLike, best_loss: 
 
 
 def finished(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the cells that are done."""
+    """The rows of a table whose cells are done."""
     return table[table["status"] == schema.DONE]
 
 
 def with_final_scores(table: pd.DataFrame) -> pd.DataFrame:
-    """The finished rows with the columns final_regret, log10_regret and nfr."""
+    """The finished rows of a table with the columns final_regret, log10_regret and nfr."""
     rows = finished(table)
     curves = [np.asarray(curve, dtype=np.float64) for curve in rows["regret"]]
     return rows.assign(
@@ -116,7 +119,7 @@ def with_final_scores(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_losses(table: pd.DataFrame) -> dict[str, float]:
-    """L* of every task: the best loss of all methods and seeds, and of the stored random search where there is one."""
+    """L* of every task in a table: the best loss of all methods and seeds, and of the stored random search if any."""
     found: dict[str, float] = {}
     for task, curves in finished(table).groupby("task")["best"]:
         reference = stored_reference(str(task))
@@ -130,7 +133,7 @@ CONTEST = ["task", "acquisition", "seed"]  # what is won or lost; the paper's "t
 
 
 def contests(table: pd.DataFrame) -> pd.DataFrame:
-    """The finished rows with an acquisition function, with their final scores and `won`: their share of their contest.
+    """The finished rows of a table with an acquisition function, their final scores and `won`: what they won.
 
     A tie is split; `won` is NaN without a regret. An optimiser with several settings of its hyperparameters is
     refused: the best of many settings is no fair winner.

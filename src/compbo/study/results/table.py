@@ -40,7 +40,7 @@ def load(
     Returns:
         One row per stored cell; none if the folder has none.
 
-    >>> load("no such folder", columns=["task", "seed", "regret"]).shape
+    >>> load("missing-folder", columns=["task", "seed", "regret"]).shape
     (0, 3)
     """
     import pandas as pd

@@ -2,7 +2,7 @@
 
 from compbo.study.tasks.bayesmark.reference import ReferenceLosses, require_reference, stored_reference
 from compbo.study.tasks.bayesmark.task import BayesmarkTask
-from compbo.study.tasks.registry import FAMILIES, get_task, list_tasks, modules_of, parse_builtin
+from compbo.study.tasks.registry import FAMILIES, get_task, list_tasks, modules_of, parse_builtin, register
 from compbo.study.tasks.synthetic import SyntheticTask
 from compbo.study.tasks.task import FunctionTask, Task
 
@@ -17,6 +17,7 @@ __all__ = [
     "list_tasks",
     "modules_of",
     "parse_builtin",
+    "register",
     "require_reference",
     "stored_reference",
 ]

@@ -1,21 +1,62 @@
-"""Tasks by name: the built-in ones by their spec, your own by `module:object`."""
+"""Tasks by name: the built-in ones by their spec, your own by a registered name or by `module:object`."""
 
 from __future__ import annotations
 
 import importlib
+import re
+from typing import TYPE_CHECKING
 
 from compbo.evaluation import describe
+from compbo.plugins import HOW_TO_ADD, load_installed
 from compbo.study.tasks.bayesmark.datasets import DATASETS
 from compbo.study.tasks.bayesmark.models import MODELS
 from compbo.study.tasks.bayesmark.task import IMPORTED, BayesmarkTask, metrics_of, parse_bayesmark
 from compbo.study.tasks.synthetic import DIMENSIONS, FUNCTIONS, SyntheticTask, parse_synthetic
 from compbo.study.tasks.task import Task
 
-FAMILIES = ("synthetic", "shifted", "tuning")
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FAMILIES = ("synthetic", "shifted", "tuning", "own")
+OWN: dict[str, Task | Callable[[int], Task]] = {}  # what was registered, by name
+
+
+def register(task: Task | Callable[[int], Task], name: str | None = None) -> Task | Callable[[int], Task]:
+    """Make a task of your own known by its name, in grids and cells.
+
+    Args:
+        task: a task, or a function of the seed that returns one.
+        name: letters, digits, `-`, `_` and `.`; None: the task's name, or that of the function.
+
+    Returns:
+        The task or the function itself; a ValueError if it is neither, or if the name is taken by another.
+
+    >>> from compbo.space import Float, Space
+    >>> from compbo.study.tasks import FunctionTask
+    >>> bowl = register(FunctionTask("bowl", Space({"x": Float(-1, 1)}), lambda params: params["x"] ** 2))
+    >>> get_task("bowl") is bowl, list_tasks("own")
+    (True, ['bowl'])
+    """
+    if isinstance(task, type) or not (isinstance(task, Task) or callable(task)):
+        raise ValueError(f"register: a task, or a function of the seed that returns one, is wanted, got {task!r}.")
+    name = str(getattr(task, "name", None) or getattr(task, "__name__", "")) if name is None else name
+    if not re.fullmatch(r"[\w.-]+", name) or name in FAMILIES:
+        raise ValueError(f"register: the name of a task has letters, digits, -, _ and . only, got {name!r}.")
+    if _is_builtin(name) or OWN.get(name, task) is not task:
+        raise ValueError(f"register: there is a task called {name!r} already; choose another name.")
+    OWN[name] = task
+    return task
+
+
+def _is_builtin(name: str) -> bool:
+    try:
+        return parse_builtin(name) is not None
+    except ValueError:  # it begins as one
+        return True
 
 
 def list_tasks(family: str | None = None) -> list[str]:
-    """The specs of the built-in tasks.
+    """The specs of the tasks that have a name: the built-in ones, and those that are registered.
 
     The synthetic ones are listed at the paper's dimensions; `get_task` takes any dimension, and a noise.
 
@@ -34,6 +75,8 @@ def list_tasks(family: str | None = None) -> list[str]:
         return [BayesmarkTask(model, data, m).name for data in DATASETS for m in metrics_of(data) for model in MODELS]
     if family in ("synthetic", "shifted"):
         return [SyntheticTask(f, d, shifted=family == "shifted").name for f in FUNCTIONS for d in DIMENSIONS]
+    if family == "own":
+        return list(OWN)
     raise ValueError(f"No family of tasks {family!r}; there are {', '.join(FAMILIES)}.")
 
 
@@ -46,7 +89,7 @@ def parse_builtin(spec: str, seed: int = 0) -> SyntheticTask | BayesmarkTask | N
 
     Returns:
         The task; None for `module:object`, and where no built-in task is written like this. A ValueError for a spec
-        that begins well and is wrong, such as a function with an impossible dimension.
+        that begins well and is wrong, for instance a function with an impossible dimension.
 
     >>> parse_builtin("levy-4-shifted")
     SyntheticTask(function='levy', dimension=4, shifted=True, noise=0.0, seed=0)
@@ -78,7 +121,7 @@ def modules_of(spec: str) -> tuple[str, ...]:
 
 
 def get_task(spec: str, seed: int = 0) -> Task:
-    """The task of a spec: `levy-16`, `ackley-40-shifted-noise0.1`, `rf-boston-mse` or `package.module:object`.
+    """The task of a spec: `levy-16-shifted`, `rf-boston-mse`, one that is registered, or `package.module:object`.
 
     Args:
         spec: its name. The object behind `module:object` is a task, or a function of the seed that returns one.
@@ -97,9 +140,14 @@ def get_task(spec: str, seed: int = 0) -> Task:
     module, colon, path = spec.partition(":")
     if colon:
         return _own_task(module, path, seed)
+    if spec not in OWN:
+        load_installed()
+    if spec in OWN:
+        return _as_task(spec, spec, OWN[spec], seed)
     raise ValueError(
         f"No task {spec!r}. Synthetic: FUNCTION-DIMENSION[-shifted][-noiseSTD] with {', '.join(FUNCTIONS)}; "
-        f"tuning: MODEL-DATA-METRIC with {', '.join(MODELS)} and {', '.join(DATASETS)}; your own: module:object."
+        f"tuning: MODEL-DATA-METRIC with {', '.join(MODELS)} and {', '.join(DATASETS)}; your own: module:object, or a "
+        f"registered name{f' ({known})' if (known := ', '.join(OWN)) else ''}. {HOW_TO_ADD}"
     )
 
 
@@ -115,6 +163,11 @@ def _own_task(module_name: str, path: str, seed: int) -> Task:
         if not hasattr(found, name):
             raise ValueError(f"Task {spec!r}: {module_name} has no {path!r}.")
         found = getattr(found, name)
+    return _as_task(spec, path, found, seed)
+
+
+def _as_task(spec: str, path: str, found: object, seed: int) -> Task:
+    """The object behind a spec, or what it makes of the seed; ValueError if that is no task."""
     if not isinstance(found, Task) and callable(found):
         found = found(seed)
     if isinstance(found, type) or not isinstance(found, Task):

@@ -65,7 +65,7 @@ _SPEC = re.compile(rf"({'|'.join(FUNCTIONS)})-(\d+)(-shifted)?(?:-noise([0-9.eE+
 
 @lru_cache(maxsize=64)
 def _function(name: str, dimension: int, wide: bool = False) -> Any:
-    """BoTorch's function; wide: defined wherever a shift can lead, a width of the box beyond its sides."""
+    """BoTorch's function; wide: defined up to a width of the box beyond its sides, as far as a shift can lead."""
     from botorch import test_functions
 
     make = getattr(test_functions, FUNCTIONS[name].botorch)

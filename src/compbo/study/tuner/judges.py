@@ -1,4 +1,4 @@
-"""The cells that judge a configuration: never the ones that are reported, on the same task or on held-out ones.
+"""The cells that judge a configuration, on the same task or on held-out ones; they are not the ones that are reported.
 
 A configuration that is chosen by the runs that are reported is chosen by their luck as well (docs/study.md, Tuning).
 """
@@ -21,7 +21,7 @@ def tuning_seed(seed: int) -> int:
     """The seed with which configurations are judged for cells of a seed.
 
     Args:
-        seed: of a cell that is reported; ValueError if it is a seed of tuning itself.
+        seed: of a cell that is reported; ValueError if it is a seed of tuning.
 
     Returns:
         A seed that no reported cell has: those of a grid are below `FIRST_TUNING_SEED`, those of tuning are not.
@@ -39,7 +39,7 @@ def judging_cells(cell: Cell, *, held_out: bool) -> tuple[Cell, ...]:
 
     Args:
         cell: what is tuned for.
-        held_out: judge on the held-out tasks of its task; False: on the task itself.
+        held_out: judge on the held-out tasks of its task; False: on the same task.
 
     Returns:
         The same experiment with a seed of tuning, once per task.

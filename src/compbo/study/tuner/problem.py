@@ -25,7 +25,7 @@ def tuning_loss(row: schema.Row) -> float:
     """What tuning minimises, of one cell.
 
     Where the optimum is known: log10 of the normalised final regret. Where a random search stands for it, the
-    normalised final regret itself, negative where the run beats that search. Where nothing is known: the final loss
+    normalised final regret, negative where the run beats that search. Where nothing is known: the final loss
     minus the first.
 
     Args:
@@ -84,7 +84,7 @@ class TuningProblem:
         return cells
 
     def _ask(self) -> dict[str, Any]:
-        """The next configuration: a function of the key and of what was judged, and of nothing else."""
+        """The next configuration: a function of the key and of what was judged."""
         with single_threaded_blas(), threads_for(0.0):
             (point,) = self._optimizer().ask(1)
         return point

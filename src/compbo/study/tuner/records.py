@@ -55,7 +55,7 @@ class TuningRecord:
 
     Args:
         cell: what is tuned for.
-        judges: the cells that try a configuration, none of which is ever reported (`judges.judging_cells`).
+        judges: the cells that try a configuration; they are not reported (`judges.judging_cells`).
         configurations: how many are wanted.
         history: those that were judged, each with its hyperparameters, the hashes of its cells and its objective (None
             if it failed).

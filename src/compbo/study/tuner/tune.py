@@ -1,7 +1,7 @@
 """The paper's first phase: Bayesian optimisation of every maximizer's hyperparameters, 33 configurations each.
 
 A problem is a task x acquisition x maximizer of the grid. A configuration is judged by the final regret of a cell with
-a seed that is never reported (`judges.py`): every configuration is a stored cell, and an interrupted tuning goes on
+a seed that is not reported (`judges.py`): every configuration is a stored cell, and an interrupted tuning goes on
 where it stopped.
 """
 
@@ -37,7 +37,7 @@ class TuneSummary(NamedTuple):
         problems: that were solved.
         run: cells that it has run.
         failed: of these.
-        unsolved: problems of which every configuration failed.
+        unsolved: problems without a configuration that came to its end.
         path: the file with the best configurations.
     """
 

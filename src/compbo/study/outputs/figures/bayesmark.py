@@ -41,13 +41,13 @@ NOT_SCORED = "no finished run on a tuning task has a score: they need the stored
 
 
 def scored(study: Study, problem: str) -> pd.DataFrame:
-    """The runs on regression or classification tasks that have a score."""
+    """The runs that have a score on the tasks of a problem: regression or classification."""
     rows = study.tuning
     return rows[(rows["problem"] == problem) & rows["score"].notna()]
 
 
 def models_in(rows: pd.DataFrame) -> list[str]:
-    """The models, in the order of the catalogue of tasks."""
+    """The models in the rows, in the order of the catalogue of tasks."""
     there = set(rows["model"])
     return [model for model in MODELS if model in there]
 
@@ -60,7 +60,7 @@ def _require(study: Study) -> list[str]:
 
 
 def final_scores(rows: pd.DataFrame, group: str, how: How) -> Estimate:
-    """The median final score of a class over its tasks, acquisition functions and seeds."""
+    """The median final score of a class (`group`) in the rows over its tasks, acquisition functions and seeds."""
     curves, strata = member_curves(rows[rows["group"] == group], how, higher_is_better=True)
     return estimate(curves[:, -1] if curves.size else curves.reshape(0), strata, median)
 
@@ -99,9 +99,9 @@ def _summary(rows: pd.DataFrame, problem: str) -> Drawing:
 
 
 def pooled(rows: pd.DataFrame, group: str, way: str, step: int) -> tuple[Array, NDArray[np.object_]]:
-    """Scores at a step, one per task and seed, pooled over the optimisers and acquisition functions of a class.
+    """Scores at a step, one per task and seed, pooled over a class, and the task of each.
 
-    With the task of each.
+    group: the class; its optimisers and acquisition functions in the rows are pooled. way: best, median or average.
     """
     part = rows[rows["group"] == group]
     part = part.assign(at=[float(curve[step]) if len(curve) > step else np.nan for curve in part["curve"]])

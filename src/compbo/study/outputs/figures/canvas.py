@@ -57,10 +57,10 @@ METADATA: dict[str, dict[str, Any]] = {  # no dates and no versions: the same ta
 
 
 class Drawing(NamedTuple):
-    """A figure and what it shows, in words, with what it rests on."""
+    """A figure and its caption."""
 
     figure: Figure
-    caption: str
+    caption: str  # what it shows, and how much data is behind it
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def styled() -> Iterator[None]:
 
 
 def panels(rows: int, columns: int, width: float, height: float, **options: Any) -> tuple[Figure, Any]:
-    """A figure of inches with a grid of axes, (rows, columns)."""
+    """A figure of width x height inches and its grid of axes, (rows, columns); options: of Matplotlib's `subplots`."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -80,7 +80,7 @@ def panels(rows: int, columns: int, width: float, height: float, **options: Any)
 
 
 def save(drawing: Drawing, folder: Path, name: str, formats: Iterable[str] = FORMATS) -> list[Path]:
-    """Write the figure in these formats."""
+    """The files of a drawing, folder / name in each of these formats, after they were written."""
     paths = []
     for kind in formats:
         paths.append(folder / f"{name}.{kind}")
@@ -89,7 +89,10 @@ def save(drawing: Drawing, folder: Path, name: str, formats: Iterable[str] = FOR
 
 
 def curve(axes: Axes, x: Any, found: Estimate, look: Look, *, width: float = 1.5, band: float = 0.11) -> None:
-    """A line with its interval as a band, and a few markers, which stay readable without colour."""
+    """A line of this width with its interval as a band, and a few markers, which stay readable without colour.
+
+    x, found: places and values of the curve. band: how opaque it is.
+    """
     if found.unit != "nothing":
         axes.fill_between(x, found.low, found.high, color=look.colour, alpha=band, linewidth=0)
         for edge in (found.low, found.high):  # where bands lie on each other, their edges still tell them apart
@@ -110,7 +113,7 @@ LEADER = {"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0, "relp
 
 
 class EndLabel(NamedTuple):
-    """A word at the right end of a curve."""
+    """A text at the right end of a curve: at the height y, in the colour of the curve."""
 
     y: float
     text: str
@@ -121,6 +124,8 @@ def label_ends(
     axes: Axes, labels: Sequence[EndLabel], *, size: float = 7.5, leaders: bool = True, x: float | None = None
 ) -> None:
     """Write the labels right of the axes at the height of their curves, moved apart where they would meet.
+
+    size: of the letters, in points.
 
     leaders: with a thin line to where the curve ends. x: beside that place inside the axes instead. Call it when the
     layout of the figure is known.
@@ -170,7 +175,7 @@ def spread_apart(places: Sequence[float], gap: float) -> list[float]:
 
 
 def legend(figure: Figure, entries: Sequence[tuple[str, Look]], size: float = 7.5) -> None:
-    """Names and looks above the panels, once for the whole figure, in as many columns as fit."""
+    """Entries, names with their looks, above the panels, once for the whole figure; size: of the letters, in points."""
     from matplotlib.lines import Line2D
 
     longest = max((len(name) for name, _ in entries), default=1)
@@ -184,14 +189,17 @@ def legend(figure: Figure, entries: Sequence[tuple[str, Look]], size: float = 7.
 
 
 def footnote(figure: Figure, text: str) -> None:
-    """Small words under the figure, broken to its width: what it rests on."""
+    """A text in small letters under the figure, broken to its width: how much data is behind it."""
     width = int(figure.get_figwidth() * 17.5)
     lines = [line for part in text.split("\n") for line in textwrap.wrap(part, width)]
     figure.supxlabel("\n".join(lines), fontsize=7.0, color=MUTED, x=0.01, ha="left")
 
 
 def forest(place: Axes, names: Sequence[str], found: Sequence[Estimate], colours: Sequence[str]) -> None:
-    """Numbers with their intervals, one below the other, the first on top; a hollow mark where there is no interval."""
+    """Numbers with their intervals, one below the other, the first on top; a hollow mark where there is no interval.
+
+    place: the axes. names, found, colours: one of each per line.
+    """
     for row, (one, colour) in enumerate(zip(found, colours, strict=True)):
         known = one.unit != "nothing"
         if known:

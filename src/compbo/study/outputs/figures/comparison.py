@@ -73,7 +73,7 @@ def performance_profiles(study: Study) -> dict[str, Drawing]:
 
 
 def profile(rows: pd.DataFrame) -> Estimate:
-    """The share at every level of LEVELS; the members of a class count as one on every task and seed."""
+    """The share of the rows at or below every level of LEVELS; a class counts as one member on a task and seed."""
     shares = below(rows["nfr"], LEVELS)
     each = contest_places(rows)
     reduced = np.stack([shares[places].mean(axis=0) for _, places in each])
@@ -156,7 +156,7 @@ def _write_cells(place: Any, table: np.ndarray[Any, Any], sure: np.ndarray[Any, 
 
 
 def critical_difference(study: Study) -> dict[str, Drawing]:
-    """Mean ranks; a bar joins optimisers of which no two differ (Wilcoxon with Holm's correction)."""
+    """Mean ranks; a bar joins optimisers that do not differ in any pair (Wilcoxon with Holm's correction)."""
     return _each(study, "critical-difference", _critical_difference)
 
 

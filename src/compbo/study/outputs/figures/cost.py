@@ -34,7 +34,7 @@ SMALLEST_MB = 1.0  # less than that is lost among what the process has freed bef
 def timed_runs(study: Study) -> pd.DataFrame:
     """Finished runs on synthetic functions with an acquisition function; `step_seconds`: the mean of a maximisation.
 
-    Of UCB where there are such runs, as in the paper, else of all acquisition functions.
+    If there are runs with UCB, these alone, as in the paper; otherwise those of all acquisition functions.
     """
     rows = finished(study.table[study.table["family"] == SYNTHETIC])
     rows = rows[rows["acquisition"] != ""]
@@ -52,7 +52,10 @@ def _mean(steps: Any) -> float:
 
 
 def by_dimension(rows: pd.DataFrame, column: str, by: str = "optimiser") -> dict[str, tuple[list[int], Estimate]]:
-    """Per optimiser (or class: by "group") its dimensions and the mean of the column at each, with intervals."""
+    """Per optimiser in the rows its dimensions and the mean of the column at each, with intervals.
+
+    by: "group" for classes of optimisers.
+    """
     found = {}
     for name in sorted_optimisers(rows["optimiser"]) if by == "optimiser" else classes_in(rows):
         part = rows[rows[by] == name]
@@ -126,11 +129,11 @@ def _ends(found: dict[str, tuple[list[int], Estimate]]) -> list[EndLabel]:
 class Memory(NamedTuple):
     """One measurement of `make bench ARGS=memory`: megabytes that one maximisation adds to the process."""
 
-    maximizer: str
-    dimension: int
+    maximizer: str  # its name
+    dimension: int  # d
     pool: int  # M, columns of the sample pool
     columns: int  # of zeta
-    measured_mb: float
+    measured_mb: float  # megabytes
 
 
 def read_memory(path: Path) -> list[Memory]:

@@ -28,22 +28,22 @@ COLUMNS = 4
 
 
 class Pair(NamedTuple):
-    """Two optimisers that differ in one thing; the second is the newer form."""
+    """Two optimisers that differ in one thing."""
 
-    title: str
-    first: str
-    second: str
+    title: str  # its name in figures
+    first: str  # the older form
+    second: str  # the newer form
 
 
 def erm_fsm_pairs(rows: pd.DataFrame) -> list[Pair]:
-    """The first-order rules that ran in both forms."""
+    """The first-order rules that ran in both forms in the rows."""
     names = set(rows["optimiser"])
     rules = [method_axes(name).member for name in sorted_optimisers(names) if name.endswith("-ERM")]
     return [Pair(rule, f"{rule}-ERM", f"{rule}-FSM") for rule in rules if f"{rule}-FSM" in names]
 
 
 def standard_me_pairs(rows: pd.DataFrame) -> list[Pair]:
-    """The compositional optimisers that ran in the standard and in the memory-efficient form."""
+    """The compositional optimisers that ran in the standard and in the memory-efficient form in the rows."""
     names = set(rows["optimiser"])
     return [Pair(name, name, f"{name}-ME") for name in sorted_optimisers(names) if f"{name}-ME" in names]
 
@@ -72,7 +72,7 @@ def _figures(study: Study, stem: str, find: Find, forms: tuple[str, str], needed
 
 
 def all_pairs_difference(rows: pd.DataFrame, pairs: list[Pair]) -> Estimate:
-    """Second minus first in final regret, over all pairs: their mean on every task and seed that ran."""
+    """Second minus first in final regret, over all pairs: their mean on every task and seed in the rows."""
     sides = []
     for pair in pairs:
         both = common_blocks(rows, [pair.first, pair.second])

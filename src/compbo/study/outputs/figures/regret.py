@@ -25,7 +25,7 @@ STEPS, REGRET = "acquisition step", "normalised immediate regret"
 
 
 def named(stem: str, variant: str) -> str:
-    """The name of a figure of a variant of the functions: the plain ones have no suffix."""
+    """The name of a figure: the stem, with the variant of the functions behind it unless it is the plain one."""
     return stem if variant == PLAIN else f"{stem}-{variant}"
 
 
@@ -68,13 +68,16 @@ def _what(variant: str) -> str:
 
 
 def draw_classes(place: Axes, found: dict[str, Estimate], *, width: float = 1.5) -> None:
-    """A curve per class."""
+    """Draw a curve of this width for every class in `found` into the axes `place`."""
     for group, one in found.items():
         curve(place, np.arange(len(one.value)), one, class_look(group), width=width)
 
 
 def label_classes(place: Axes, found: dict[str, Estimate], notes: dict[str, str], *, size: float = 7.5) -> None:
-    """The class beside the end of its curve, with a note."""
+    """Write every class in `found` beside the end of its curve in the axes `place`, with one of the notes.
+
+    size: of the letters, in points.
+    """
     labels = [
         EndLabel(float(one.value[-1]), CLASSES[group] + notes[group], class_look(group).colour)
         for group, one in found.items()

@@ -22,7 +22,7 @@ UNDECIDED, TOO_FEW = "cannot be told", "too few data"
 
 
 class Answer(NamedTuple):
-    """A question of the paper, the answer in a word or two, and the sentences that carry it."""
+    """A question of the paper, the verdict in a word or two, and sentences with the numbers behind it."""
 
     question: str
     verdict: str
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
 
 
 def decide(found: Estimate, below: str, above: str) -> str:
-    """What an interval says about the sign of a difference, or that there are too few data to say anything."""
+    """`below` if the interval of the difference found lies below 0, `above` if above 0, else UNDECIDED or TOO_FEW."""
     if found.unit == "nothing" or found.tasks < FEWEST_TASKS:
         return TOO_FEW
     if found.high < 0:
@@ -39,7 +39,7 @@ def decide(found: Estimate, below: str, above: str) -> str:
 
 
 def why_too_few(found: Estimate) -> str:
-    """The data behind an answer that is not given."""
+    """A sentence that says how few data there are in what was found."""
     return (
         f"That is too few data for an answer: {counted(found.tasks, 'task')} (black box × acquisition), "
         f"{counted(found.runs, 'run')}; it takes {FEWEST_TASKS} tasks and an interval."
@@ -47,7 +47,7 @@ def why_too_few(found: Estimate) -> str:
 
 
 def nothing(question: str, needed: str) -> Answer:
-    """The answer where nothing was run that could give one."""
+    """The answer to a question that no run here can answer; needed: what would have to be run."""
     return Answer(question, TOO_FEW, [f"Nothing here can answer this: it needs {needed}."])
 
 
@@ -57,7 +57,7 @@ def by_variant(study: Study) -> list[tuple[str, pd.DataFrame]]:
 
 
 def meaning(said: str, found: Estimate, below: str, above: str) -> str:
-    """What was decided, as a sentence."""
+    """What `decide` said about the difference found, as a sentence: `below` or `above`, or why neither can be said."""
     if said == TOO_FEW:
         return why_too_few(found)
     if said == UNDECIDED:
@@ -66,12 +66,15 @@ def meaning(said: str, found: Estimate, below: str, above: str) -> str:
 
 
 def both_ran(rows: pd.DataFrame, pairs: list[Pair]) -> list[Pair]:
-    """The pairs of which both optimisers ran from the same starts."""
+    """The pairs whose two optimisers ran from the same starts in the rows."""
     return [pair for pair in pairs if len(common_blocks(rows, [pair.first, pair.second]))]
 
 
 def pairs_in_words(rows: pd.DataFrame, pairs: list[Pair], newer: str) -> list[str]:
-    """Which of the pairs end lower, which higher, for which it cannot be told."""
+    """Sentences that say which of the pairs end lower in the rows, which higher, and which cannot be told apart.
+
+    newer: the name of the newer form.
+    """
     words: dict[str, list[str]] = {"lower": [], "higher": [], "open": []}
     for pair in pairs:
         found = paired_difference(rows, pair.second, pair.first)

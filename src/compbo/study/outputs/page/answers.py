@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def answers(study: Study, measured: Sequence[Memory] = ()) -> list[Answer]:
-    """All five; measured: the memory of single maximisations, of `make bench ARGS=memory`."""
+    """The answers to all five; measured: memory of single maximisations, from `make bench ARGS=memory`."""
     return [
         finite_sums(study),
         compositional(study),

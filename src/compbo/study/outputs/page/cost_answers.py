@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def memory_efficient(study: Study, measured: Sequence[Memory] = ()) -> Answer:
-    """Question 3; measured: what single maximisations add to their process, of `make bench ARGS=memory`."""
+    """The answer to question 3; measured: memory of single maximisations, from `make bench ARGS=memory`."""
     question = (
         "What are the practical savings for using memory-efficient implementations of compositional acquisition "
         "functions?"
@@ -96,7 +96,10 @@ def _saved(rows: pd.DataFrame, pairs: list[Pair]) -> list[str]:
 
 
 def ratio(rows: pd.DataFrame, pairs: list[tuple[str, str]], by: str, column: str) -> Estimate:
-    """First over second of a per-step cost, the geometric mean over runs from the same start and over the pairs."""
+    """First over second of a per-step cost, the geometric mean over runs from the same start and over the pairs.
+
+    rows: of all of them. by: the column of the names. column: of the costs.
+    """
     keys = ["task", "acquisition", "seed"]
     means = [_mean_cost(steps) for steps in rows[column]]
     costs = rows.assign(cost=means)
@@ -121,7 +124,7 @@ def _mean_cost(steps: object) -> float:
 
 
 def runtime(study: Study) -> Answer:
-    """Question 4."""
+    """The answer to question 4."""
     question = (
         "Are compositional methods more computationally expensive than non-compositional optimisation methods and how "
         "does runtime scale as a function of the input dimensionality?"

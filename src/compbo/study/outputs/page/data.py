@@ -34,7 +34,7 @@ IMPROVEMENT = {  # low, middle, high
 
 
 def palettes(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Those of the run report, and for every optimiser and class a colour and a band."""
+    """The colours of the run report, and for every optimiser in `names` and every class a colour and a band."""
     colours = {f"o:{name}": look(name).colour for name in names}
     colours |= {f"c:{group}": one.colour for group, one in CLASS_LOOKS.items()}
     made = {}
@@ -52,7 +52,7 @@ def _band(colour: str) -> str:
 
 
 def looks(names: Sequence[str]) -> dict[str, dict[str, dict[str, str]]]:
-    """Dash and symbol by Plotly's names, of optimisers and classes."""
+    """Dash and symbol by Plotly's names, of the optimisers in `names` and of all classes."""
     shown = {"optimisers": {name: look(name) for name in names}, "classes": CLASS_LOOKS}
     return {
         kind: {
@@ -64,7 +64,7 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def function_label(task: str) -> str:
-    """`levy`, `levy (shifted)`."""
+    """The function of a task, with its variant: `levy`, `levy (shifted)`."""
     axes = task_axes(task)
     return axes.function if axes.variant in (PLAIN, "own") else f"{axes.function} ({axes.variant})"
 
@@ -81,7 +81,10 @@ TUNING_AXES: dict[str, Callable[[str, int], Any]] = {
 
 
 def explorer(rows: pd.DataFrame, axes: dict[str, Callable[[str, int], Any]], *, higher: bool) -> dict[str, Any]:
-    """Runs for the script to filter and put together; `scale` is the first regret, for the raw one."""
+    """The rows for the script to filter and put together; `scale` is the first regret, for the raw one.
+
+    axes: what can be filtered, each with a function of task and dimension. higher: whether higher values are better.
+    """
     tasks = list(dict.fromkeys(zip(rows["task"], rows["dimension"], strict=True)))
     values = {name: _ordered({axis(*task) for task in tasks}) for name, axis in axes.items()}
     optimisers = sorted_optimisers(rows["optimiser"])
@@ -123,7 +126,7 @@ def _short(value: float, digits: int) -> float:
 
 
 def final_figure(rows: pd.DataFrame) -> Figure:
-    """Interquartile mean of the final regret of every optimiser, lowest first."""
+    """Interquartile mean of the final regret of every optimiser in the rows, lowest first."""
     found = {}
     for name in sorted_optimisers(rows["optimiser"]):
         part = rows[rows["optimiser"] == name]
@@ -154,7 +157,7 @@ def _final_trace(name: str, one: Estimate) -> dict[str, Any]:
 
 
 def improvement_figure(rows: pd.DataFrame) -> Figure | None:
-    """Probability that the row ends lower than the column; None with fewer than two optimisers."""
+    """Probability that the row ends lower than the column; None with fewer than two optimisers in the rows."""
     found = finals(rows)
     if len(found.optimisers) < 2:
         return None

@@ -55,13 +55,19 @@ VIEWS = {
 def write_page(
     study: Study, path: str | os.PathLike[str], *, title: str = "The study", measured: Sequence[Memory] = ()
 ) -> Path:
-    """Write the page; a file already there is replaced at once."""
+    """The path of the page, after it was written there; a file already there is replaced at once.
+
+    The other arguments are as for `render_page`.
+    """
     check_target(path)
     return write_document(path, render_page(study, title=title, measured=measured))
 
 
 def render_page(study: Study, *, title: str = "The study", measured: Sequence[Memory] = ()) -> str:
-    """The page as text. measured: the memory of single maximisations, of `make bench ARGS=memory`."""
+    """The page as text, under this title.
+
+    measured: the memory of single maximisations, from `make bench ARGS=memory`.
+    """
     made = _Contents()
     slots = _words(study, title) | {
         "answers": "".join(_answer(one) for one in answers(study, measured)),

@@ -32,7 +32,7 @@ CONTROLS = (("CAdam", "AdamOS-FSM"), ("CAdam", "AdamOS-ERM"), ("Nested-MC", "Ada
 
 
 def finite_sums(study: Study) -> Answer:
-    """Question 1."""
+    """The answer to question 1."""
     question = (
         "Do Finite-Sum Minimisation acquisition functions provide any benefits compared to the more frequently-used "
         "Empirical Risk Minimisation versions?"
@@ -60,7 +60,7 @@ def finite_sums(study: Study) -> Answer:
 
 
 def compositional(study: Study) -> Answer:
-    """Question 2."""
+    """The answer to question 2."""
     question = "Do compositional optimisers provide any advantages over non-compositional optimisers?"
     verdict, sentences = "", []
     for where, rows in by_variant(study):
@@ -107,7 +107,7 @@ def _controls(rows: pd.DataFrame) -> list[str]:
 
 
 def _wins(study: Study) -> list[str]:
-    """The paper's measure, labelled as such."""
+    """A sentence with the paper's measure, which says that it is the paper's."""
     if PLAIN not in study.variants:
         return []
     rows = contest_rows(study, PLAIN)

@@ -77,7 +77,7 @@ def _hyperparameters(cells: Sequence[Cell]) -> list[str]:
 
 
 def versions(table: pd.DataFrame) -> list[tuple[str, str]]:
-    """Every package with the versions that the cells ran on, most frequent first."""
+    """Every package with the versions that the cells of the table ran on, most frequent first."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for text, count in Counter(table["versions"]).items():
         for package, version in json.loads(text or "{}").items():
@@ -86,7 +86,7 @@ def versions(table: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def machines(table: pd.DataFrame) -> list[tuple[str, str]]:
-    """The machines, by processor, with their cells."""
+    """The machines of the table, by processor, with their cells."""
     rows = []
     for text, count in Counter(table["machine"]).most_common():
         machine = json.loads(text or "{}")

@@ -38,7 +38,7 @@ def _cell(value: Any, places: int = 3) -> str:
 
 
 def sortable_table1(study: Study, variant: str) -> Table | None:
-    """Table 1: a row per optimiser and subtotal, two columns per dimension, the paper's numbers for all of them."""
+    """Table 1 of a variant: a row per optimiser and subtotal, two columns per dimension, the paper's numbers beside."""
     rows = contest_rows(study, variant)
     if not len(rows):
         return None
@@ -75,7 +75,7 @@ def experiments_table(study: Study) -> Table:
 
 
 def missing_table(rows: pd.DataFrame) -> Table:
-    """Failed runs first, then what was not run; of very many, the first."""
+    """Failed runs of the rows first, then what was not run; of very many, the first."""
     names = [*RUN, "why"]
     shown = [[_cell(row[name]) for name in names] for row in rows.head(MISSING_SHOWN).to_dict("records")]
     marks = ["failed" if row[-1].startswith("failed") else "" for row in shown]

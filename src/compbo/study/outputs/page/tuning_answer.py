@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def score_difference(rows: pd.DataFrame) -> Estimate:
-    """Compositional minus non-compositional final score: median members, from the same starts, median over runs."""
+    """Compositional minus non-compositional final score in the rows: the median over runs from the same starts.
+
+    The median member stands for each of the two.
+    """
     both = common_blocks(rows, [FIRST, COMP], "group")
     keys = ["task", "acquisition", "seed"]
     sides = [both[both["group"] == group].groupby(keys, sort=True)["score"].median() for group in (COMP, FIRST)]
@@ -59,7 +62,7 @@ def _by_model(rows: pd.DataFrame, problem: str) -> str:
 
 
 def noisy_tasks(study: Study) -> Answer:
-    """Question 5."""
+    """The answer to question 5."""
     question = (
         "How do compositional optimisers perform when optimising real-world black-box functions with noisy evaluations?"
     )

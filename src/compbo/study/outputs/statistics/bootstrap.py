@@ -30,10 +30,10 @@ Unit = Literal["seeds", "tasks", "nothing"]
 
 
 class Resampling(NamedTuple):
-    """What each of N runs counts for: as they are, (N,), and in R resamples, (R, N); every row sums to 1."""
+    """What each of N runs counts for; every row sums to 1."""
 
-    weights: Array
-    resampled: Array
+    weights: Array  # (N,) of the runs as they are
+    resampled: Array  # (R, N) in R resamples
     unit: Unit  # what was resampled
 
 
@@ -41,11 +41,11 @@ class Estimate(NamedTuple):
     """A number, or one per column of the values, with the ends of its interval (NaN where there is none)."""
 
     value: Array
-    low: Array
-    high: Array
-    unit: Unit
-    tasks: int
-    runs: int
+    low: Array  # end of the interval
+    high: Array  # end of the interval
+    unit: Unit  # what was resampled
+    tasks: int  # how many
+    runs: int  # how many
 
 
 def resample(
@@ -54,9 +54,11 @@ def resample(
     resamples: int = RESAMPLES,
     groups: ArrayLike | None = None,
 ) -> Resampling:
-    """Weights of the runs, given the task of each.
+    """Weights of the runs in `resamples` resamples, given the task of each, strata (N,).
 
-    groups: of the tasks, such as dimensions; every group counts the same, and tasks are resampled within theirs.
+    generator: the source of everything random.
+
+    groups: of the tasks, for instance by dimension; every group counts the same, and tasks are resampled within theirs.
     """
     names = np.asarray(strata)
     _, first, task = np.unique(names, return_index=True, return_inverse=True)
@@ -85,7 +87,7 @@ def mean(values: Array, weights: Array) -> Array:
 
 
 def median(values: Array, weights: Array) -> Array:
-    """Weighted medians, the middle of the two middle values where half of the weight lies on either side."""
+    """Weighted medians of values (N, ...) by weights (R, N); where two values are in the middle, their mean."""
 
     def of_column(column: Array) -> Array:
         order = np.argsort(column, kind="stable")
@@ -98,7 +100,7 @@ def median(values: Array, weights: Array) -> Array:
 
 
 def iqm(values: Array, weights: Array) -> Array:
-    """Weighted interquartile means: the mean of the middle half of the weight."""
+    """Weighted interquartile means of values (N, ...): the mean of the middle half of the weight."""
 
     def of_column(column: Array) -> Array:
         order = np.argsort(column, kind="stable")

@@ -25,15 +25,17 @@ RESAMPLES = 500  # of every pair of methods
 class Improvement(NamedTuple):
     """Square tables: row i, column j is about method i ending lower than method j."""
 
-    probability: Array
-    low: Array
-    high: Array
+    probability: Array  # that method i ends lower than method j
+    low: Array  # end of the interval
+    high: Array  # end of the interval
     tasks: NDArray[np.int64]  # on which both ran
-    unit: Unit
+    unit: Unit  # what was resampled
 
 
 def lower_shares(values: ArrayLike) -> Array:
     """Per task, (tasks, methods, methods): the share of the pairs of runs in which row ends lower than column.
+
+    values: (methods, tasks, runs).
 
     Ties count half; NaN where one of the two has no run.
     """
@@ -66,7 +68,9 @@ def probability_of_improvement(
 ) -> Improvement:
     """P(row ends lower than column), the mean over the tasks that both ran, with 95 % intervals.
 
-    Runs are resampled within tasks if every method has several wherever it ran, else tasks as a whole.
+    values: (methods, tasks, runs). resamples: how many.
+
+    Runs are resampled within tasks if every method has several on each task that it ran, else tasks as a whole.
     """
     array = np.asarray(values, dtype=np.float64)
     generator = numpy_stream(0, "probability of improvement") if generator is None else generator

@@ -31,11 +31,14 @@ class Ranking(NamedTuple):
     friedman: float
     p: float
     pairs: Array
-    tasks: int
+    tasks: int  # how many
 
 
 def complete_part(values: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns of the largest part without a NaN among those that keep the methods with most tasks."""
+    """Rows and columns of the largest part of the values without a NaN.
+
+    It is sought among the parts that keep the methods with most tasks. values: (methods, tasks).
+    """
     there = ~np.isnan(np.asarray(values, dtype=np.float64))
     order = np.argsort(-there.sum(axis=1), kind="stable")
     best, size = (order[:0], order[:0]), -1
@@ -48,7 +51,7 @@ def complete_part(values: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def ranking(values: ArrayLike) -> Ranking:
-    """The tests on a table without NaN; NaN in the place of a test for which there are too few methods or tasks."""
+    """The tests on values (methods, tasks) without NaN; NaN for a test that needs more methods or tasks."""
     from scipy.stats import friedmanchisquare, rankdata
 
     array = np.asarray(values, dtype=np.float64)
@@ -86,7 +89,9 @@ def _wilcoxon(first: Array, second: Array) -> float:
 
 
 def indistinct_groups(mean_ranks: Array, pairs: Array, alpha: float = ALPHA) -> list[tuple[int, int]]:
-    """The bars of a critical-difference diagram: largest runs of neighbours by rank of which no pair differs.
+    """The bars of a critical-difference diagram: largest runs of neighbours by rank without a pair that differs.
+
+    alpha: the p from which on a pair does not differ.
 
     Each is (first, last), places in the order of the mean ranks, from 0.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from compbo.acquisition.integrands import ACQUISITIONS
+from compbo.acquisition.registry import ACQUISITIONS
 from compbo.maximizers import CATALOGUE
 from compbo.study.outputs.axes import (
     PLAIN,

@@ -42,7 +42,7 @@ _LATEX = {
 
 
 class Table(NamedTuple):
-    """Two views of the same thing: records of values for programs, and rows of words for people.
+    """Two views of the same thing: records of values for programs, and rows of words for people; and a caption.
 
     `records` is a list of dicts with the same keys; `rows` are texts under `columns`, a row of None is a rule.
     """
@@ -54,7 +54,7 @@ class Table(NamedTuple):
 
 
 def plain(caption: str, records: list[dict[str, Any]], columns: dict[str, str]) -> Table:
-    """A table whose rows are its records; columns: key -> title."""
+    """A table with this caption whose rows are its records; columns: key -> title."""
     rows: list[Sequence[str] | None] = [[_shown(record[key]) for key in columns] for record in records]
     return Table(caption, records, list(columns.values()), rows)
 
@@ -118,7 +118,7 @@ def _latex(text: str) -> str:
 
 
 def save(table: Table, folder: Path, name: str) -> list[Path]:
-    """Write the three files."""
+    """The three files of a table, folder / name in CSV, Markdown and LaTeX, after they were written."""
     written = []
     for kind, text in (("csv", to_csv(table)), ("md", to_markdown(table)), ("tex", to_latex(table))):
         written.append(folder / f"{name}.{kind}")

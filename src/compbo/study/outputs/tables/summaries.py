@@ -31,7 +31,7 @@ ALL = "all"
 
 
 def interval(found: Estimate, name: str = "value") -> dict[str, Any]:
-    """The columns of a number and its interval."""
+    """The columns of what was found, a number and its interval, under the name of the number."""
     return {name: float(found.value), "low": float(found.low), "high": float(found.high), "interval_over": found.unit}
 
 

@@ -49,10 +49,10 @@ class Line(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One line at one dimension."""
+    """#Best and NFR of one line at one dimension."""
 
     best: Estimate  # percent
-    nfr: Estimate
+    nfr: Estimate  # normalised final regret
 
 
 PaperNumbers = dict[tuple[Line, str], tuple[float, float]]
@@ -105,7 +105,7 @@ def lines_of(rows: pd.DataFrame) -> list[tuple[Line, pd.DataFrame]]:
 
 
 def entry(rows: pd.DataFrame) -> Entry:
-    """#Best and NFR of a line's runs; over several dimensions the mean of theirs."""
+    """#Best and NFR of the rows of a line; over several dimensions the mean of theirs."""
     keys = [*BLOCK, "seed", "dimension"]
     members = rows.groupby([*keys, "member"], sort=True).agg(nfr=("nfr", "mean"), won=("won", "sum"))
     contests = members.groupby(keys, sort=True).agg(nfr=("nfr", "mean"), won=("won", "sum")).reset_index()
@@ -117,7 +117,7 @@ def entry(rows: pd.DataFrame) -> Entry:
 
 
 def contest_rows(study: Study, variant: str) -> pd.DataFrame:
-    """The runs with their share of their contest.
+    """The runs on functions of a variant with their share of their contest.
 
     The paper's optimisers compete among themselves, as they did there; those from after it compete with all.
     """
@@ -137,7 +137,7 @@ def table1(study: Study) -> dict[str, Table]:
 
 
 def records_of(rows: pd.DataFrame, variant: str) -> list[dict[str, Any]]:
-    """One record per line and dimension."""
+    """One record per line and dimension; rows: of `contest_rows`, variant: of the functions."""
     dimensions: list[Any] = [*sorted(set(rows["dimension"])), ALL]
     paper = paper_numbers() if variant == PLAIN else {}
     records = []

@@ -49,7 +49,7 @@ class ReferenceLosses(NamedTuple):
         """L_rand: the expected smallest loss of a random search.
 
         Args:
-            evaluations: how many points it has; a ValueError if so many are not stored.
+            evaluations: how many points it has; a ValueError if fewer are stored.
 
         Returns:
             The loss, between two stored counts linear in the logarithm of the count.
@@ -127,7 +127,7 @@ def read_table(path: Path) -> dict[str, ReferenceLosses]:
         path: of a CSV file.
 
     Returns:
-        Its rows by task; none if there is no such file.
+        Its rows by task; none if the file does not exist.
     """
     if not path.exists():
         return {}
