@@ -32,7 +32,7 @@ pytestmark = pytest.mark.touches_global_rng  # Dask's client draws its waiting t
 def client_of(cluster: Cluster) -> Any:
     import distributed
 
-    with dask.config.set({"distributed.comm.timeouts.connect": "5s"}):  # how long it hopes for a scheduler's return
+    with dask.config.set({"distributed.comm.timeouts.connect": "3s"}):  # how long it hopes for a scheduler's return
         return distributed.Client(cluster.address, set_as_default=False)
 
 
@@ -47,7 +47,7 @@ def optimize(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """`compbo optimize ...` as a process, in a folder that has space.toml."""
     (folder / "space.toml").write_text(SPACE)
     command = [sys.executable, "-c", "from compbo.cli import main; main()", "optimize", "--space", "space.toml"]
-    variables = {**os.environ, "PYTHONPATH": python_path(), "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
+    variables = {**os.environ, "PYTHONPATH": python_path(), "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s"}
     return subprocess.Popen(
         [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables, cwd=folder
     )
@@ -137,7 +137,7 @@ def test_a_lost_scheduler_ends_the_run_and_another_one_goes_on(tmp_path: Path, c
             cluster.scheduler.kill()
             cluster.scheduler.wait()
 
-    options: dict[str, Any] = {"evaluations": 8, "batch_size": 4, **CHEAP}
+    options: dict[str, Any] = {"evaluations": 12, "batch_size": 4, **CHEAP}
     with pytest.raises(
         RunError, match=rf"^The run stopped: the Dask scheduler at {cluster.address} is gone\. "
     ) as caught:

@@ -63,6 +63,8 @@ class DaskExecutor(GivenExecutor):
         self._waits_for_workers = False
 
     def _call(self, attempt: Attempt) -> Future[Outcome]:
+        if self._client.status != "running":
+            raise BrokenWorkersError(self._why_cancelled())
         arguments = (self._bytes, attempt.params, self._run, attempt.number, attempt.tries)
         return self._executor.submit(evaluate_on_worker, *arguments)
 

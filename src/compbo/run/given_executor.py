@@ -60,6 +60,8 @@ class GivenExecutor:
             self._running[self._call(attempt)] = attempt
         except NOT_SENT as error:
             raise not_sent(self._objective, "the executor's workers", error) from error
+        except BrokenWorkersError:
+            raise
         except RuntimeError as error:  # BrokenExecutor among them
             raise BrokenWorkersError(f"the executor takes no more work ({describe(error)})") from error
 
