@@ -53,11 +53,20 @@ def optimize(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def test_the_same_run_as_on_one_machine_and_nothing_stays_on_the_scheduler(cluster: Cluster, client: Any) -> None:
-    cluster.worker()
+def test_the_same_run_as_on_one_machine_and_nothing_stays_on_the_scheduler(
+    cluster: Cluster, client: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     options: dict[str, Any] = {"evaluations": 8, "batch_size": 4, **CHEAP}
     shift = 0.5
-    there = compbo.minimize(lambda p: bowl(p) + shift, PLANE, executor=client.get_executor(), **options)
+
+    def start_a_worker_when_it_is_missed() -> None:
+        wait_for(lambda: "no workers; the run waits" in caplog.text, "the warning")
+        cluster.worker()
+
+    with ThreadPoolExecutor(1) as beside:
+        started = beside.submit(start_a_worker_when_it_is_missed)
+        there = compbo.minimize(lambda p: bowl(p) + shift, PLANE, executor=client.get_executor(), **options)
+        started.result()
     assert there.history.equals(compbo.minimize(lambda p: bowl(p) + shift, PLANE, **options).history)
     left = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.task_metadata)
     assert [counts for run, counts in left.items() if run.startswith("compbo-")] == [{}]
