@@ -20,6 +20,7 @@ from compbo.cli import app
 from compbo.console import BAD_INPUT, INTERRUPTED, RUN_FAILED, CommandError, error_line, exit_code, flags
 from compbo.dask_client import check_address
 from compbo.errors import CompboError, InUseError, OptionError
+from compbo.plugins import HOW_TO_ADD
 from compbo.run.plan import RunPlan
 from compbo.run.result import TooManyFailuresError
 from compbo.study.cli.options import WorkerOptions
@@ -64,8 +65,8 @@ def caught(call: Callable[[], object]) -> OptionError:
         (
             lambda: Settings(acquisition="best"),
             "acquisition",
-            "acquisition 'best' is unknown; choose one of ei, pi, sr, ucb, logei.",
-            "--acquisition 'best' is unknown; choose one of ei, pi, sr, ucb, logei.",
+            "acquisition 'best' is unknown; choose one of ei, pi, sr, ucb, logei. " + HOW_TO_ADD,
+            "--acquisition 'best' is unknown; choose one of ei, pi, sr, ucb, logei. " + HOW_TO_ADD,
         ),
         (
             lambda: Settings(noise=-1),
@@ -187,7 +188,7 @@ def test_what_only_python_can_do_is_a_note() -> None:
 def test_every_option_of_the_library_that_a_command_has_is_called_as_in_python() -> None:
     """So that the table of flags can be made from the commands."""
     library = {field.name for cls in (RunPlan, Settings) for field in fields(cls)}
-    own = {"objective", "command", "space", "maximize", "report", "debug"}
+    own = {"objective", "command", "space", "maximize", "report", "plugin", "debug"}
     assert set(FLAGS) - own <= library
     assert {field.name for field in fields(RunPlan)} - set(FLAGS) == {"executor", "progress", "callback"}
     assert (FLAGS["batch_size"], FLAGS["asynchronous"], FLAGS["evaluations"]) == ("--batch", "--async", "--evaluations")

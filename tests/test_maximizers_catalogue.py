@@ -218,7 +218,7 @@ def test_a_registered_row_is_known_everywhere(catalogue):
 
 def test_what_cannot_be_registered_is_refused(catalogue):
     for thing in ("Own", None, make_maximizer("RS")):
-        with pytest.raises(ValueError, match=r"^register: a compbo\.maximizers\.Entry is wanted, got "):
+        with pytest.raises(ValueError, match=r"^register: an Entry of maximizers, a function .* is wanted, got "):
             compbo.register(thing)
     with pytest.raises(
         ValueError, match=r"^register: there is a maximizer called 'RS' already; choose another name\.$"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from compbo.acquisition import registry as acquisitions
-from compbo.maximizers import Entry
+from compbo.maximizers import Entry, Maximizer
 from compbo.maximizers import register as register_maximizer
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def register(part: Part) -> Part:
 
     Args:
         part: a row of the catalogue (`compbo.maximizers.Entry`), a function with a `form`, or the class of an
-            acquisition function: a frozen dataclass. The part says its name itself.
+            acquisition function: a frozen dataclass. The part carries its name.
 
     Returns:
         The part, so that `register` is also a decorator. A ValueError if it is none of these, or if the name is taken
@@ -31,7 +31,7 @@ def register(part: Part) -> Part:
     """
     if isinstance(part, type):
         acquisitions.register(part)
-    elif isinstance(part, Entry) or callable(part):
+    elif isinstance(part, Entry) or (callable(part) and not isinstance(part, Maximizer)):
         register_maximizer(part)
     else:
         raise ValueError(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 GROUP = "compbo.plugins"  # of entry points
-HOW_TO_ADD = "Your own is known once its module is imported (--plugin on the command line)."  # ends a message
+HOW_TO_ADD = "Your own is known once its plugin is loaded (docs/own_parts.md)."  # ends a message
 DIGEST_LENGTH = 16  # hexadecimal digits
 
 _files: dict[Path, ModuleType] = {}  # what was loaded from where: a file is never carried out twice
@@ -67,7 +67,7 @@ def load_file(path: Path) -> ModuleType:
         path: of the file.
 
     Returns:
-        The module; whatever the file raises.
+        The module; an error of the file is raised as it is.
     """
     path = path.resolve()
     if path not in _files:
@@ -106,7 +106,7 @@ def load_module(name: str) -> ModuleType:
         name: dotted.
 
     Returns:
-        The module; whatever it raises.
+        The module; an error of the module is raised as it is.
     """
     _prepend(os.getcwd())
     return importlib.import_module(name)

@@ -17,7 +17,7 @@ FLAGS = ("linear_outer", "homogeneous_utility")
 
 
 def register(acquisition: type[Any]) -> type[Any]:
-    """Add an acquisition function, so that its name can be used wherever one is asked for; also as a decorator.
+    """Add an acquisition function, so that `acquisition=` knows its name; also as a decorator.
 
     Args:
         acquisition: a frozen dataclass with the methods of `Acquisition`, whose parameters are numbers or texts with
@@ -101,7 +101,7 @@ def acquisition_to_dict(acquisition: Acquisition) -> dict[str, Any]:
 
 
 def acquisition_from_dict(data: dict[str, Any]) -> Acquisition:
-    """The inverse of `acquisition_to_dict`, for one that is registered."""
+    """The registered acquisition function that `acquisition_to_dict` wrote as `data`."""
     known = get_acquisition(str(data.get("name")))
     parameters = {key: value for key, value in data.items() if key != "name"}
     unknown = set(parameters) - set(asdict(known))  # type: ignore[call-overload]

@@ -126,7 +126,7 @@ class Settings:
         }
 
     def check_saveable(self) -> None:
-        """OptionError if the acquisition or the maximizer is not registered: nobody could find it again by its name."""
+        """OptionError if the acquisition or the maximizer is not registered: its name would not lead to it again."""
         maximizer, acquisition = as_maximizer(self.maximizer), get_portfolio(self.acquisition)
         members = acquisition.members if isinstance(acquisition, Portfolio) else (acquisition,)
         unknown = [("acquisition", type(member).__name__) for member in members if not is_registered(member)]

@@ -32,7 +32,7 @@ class FunctionClimb:
     as a `Trace`. What lies outside the box is projected on it; the better of start and end is the best of a restart.
     """
 
-    name: str
+    name: str  # in the trace
     function: MaximizerFunction
     traits: Traits
 
@@ -82,7 +82,7 @@ class FunctionClimb:
 class _Build:
     """What the row of a function builds; a value, so that rows of the same function are equal and can be pickled."""
 
-    name: str
+    name: str  # in the trace
     function: MaximizerFunction
     traits: Traits
 

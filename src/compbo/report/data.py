@@ -133,7 +133,7 @@ def _rows(evaluations: Sequence[Evaluation], facts: StudyFacts | None) -> list[R
 
 
 def of_state(report: Report, state: str) -> list[Row]:
-    """The evaluations that ended in this way: COMPLETE, FAIL or PRUNED."""
+    """The evaluations that ended in a state: COMPLETE, FAIL or PRUNED."""
     return [row for row in report["evaluations"] if row["state"] == state]
 
 

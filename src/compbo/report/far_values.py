@@ -34,6 +34,6 @@ def value_range(report: Report) -> tuple[float, float] | None:
 
 
 def outside(report: Report, cut: tuple[float, float]) -> list[Row]:
-    """The evaluations whose values lie beyond this range."""
+    """The evaluations whose values lie beyond a range; cut: its two ends."""
     rows = [row for row in report["evaluations"] if row["value"] is not None]
     return [row for row in rows if not cut[0] <= (row["value"] or 0.0) <= cut[1]]

@@ -145,10 +145,10 @@ def best_marker(x: float, y: float, title: str) -> Figure:
 
 
 def markers(title: str, x: list[Any], y: list[Any]) -> Figure:
-    """Points with a text for each."""
+    """Points at x and y with a text for each; title: in the legend."""
     return {"type": "scatter", "mode": "markers", "name": title, "x": x, "y": y, "hoverinfo": "text"}
 
 
 def outline(colour: str, width: float) -> Figure:
-    """A line around a mark."""
+    """A line around a mark, of a colour and a width."""
     return {"color": colour, "width": width}

@@ -49,7 +49,7 @@ def progress(report: Report) -> Figure:
 
 
 def progress_note(report: Report) -> str:
-    """What the chart does not show by itself."""
+    """What the chart alone does not show."""
     words = []
     if of_state(report, PRUNED):
         words.append("Pruned trials are open circles at the last value that they reported.")

@@ -75,11 +75,14 @@ class LoadedStudy(NamedTuple):
 
     optimizer: Optimizer
     records: list[Record]
-    facts: StudyFacts | None
+    facts: StudyFacts | None  # of a study of another program
 
 
 def load_study(source: str | os.PathLike[str] | BaseStorage, study_name: str | None = None) -> LoadedStudy:
-    """All that is known of a stored run, or of any Optuna study with one objective."""
+    """All that is known of a stored run, or of any Optuna study with one objective.
+
+    source: a file, a URL or a storage. study_name: needed if there are several.
+    """
     study = open_study(source, study_name)
     optimizer, records, ours = _read(study)
     facts = None if ours else study_facts(study.storage, study.study_id, records, optimizer.space)

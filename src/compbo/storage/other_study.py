@@ -61,7 +61,7 @@ def _last_reported(trial: FrozenTrial) -> float | None:
 
 
 def study_facts(storage: BaseStorage, study_id: int, records: Sequence[Record], space: Space) -> StudyFacts:
-    """What the report of a study needs beyond the shared space."""
+    """What the report of a study, by its storage and study_id, needs beyond the shared space; records: its trials."""
     ended = [record for record in records if record.state != RUNNING]
     trials = storage.get_all_trials(study_id, deepcopy=False)
     reported = {trial.number: _last_reported(trial) for trial in trials if trial.state.name == PRUNED}

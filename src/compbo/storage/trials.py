@@ -94,7 +94,7 @@ def is_forgotten(trial: FrozenTrial) -> bool:
 
 
 def _record(trial: FrozenTrial, origin: FrozenTrial) -> Record:
-    """A trial as a record. origin: the trial that it stands for, or itself."""
+    """A trial as a record. origin: the trial that it stands for, or the same trial."""
     params = unpack(USED, trial.system_attrs) or _suggested(trial)
     was_asked = not origin.system_attrs.get(IMPORTED)
     suggested = _suggested(origin) if was_asked and _suggested(origin) != params else None

@@ -35,7 +35,7 @@ def register(maximizer: Entry | Callable[..., Any]) -> Entry:
     The row is known in this process: a program that starts others names the module as a plugin (docs/own_parts.md).
 
     Args:
-        maximizer: the row, or a function with a `form`, of which `compbo.maximizers.function_entry` makes one; a
+        maximizer: the row, or a function with a `form`, made into one by `compbo.maximizers.function_entry`; a
             ValueError if it is neither, or if its name is taken by another.
 
     Returns:
@@ -48,7 +48,7 @@ def register(maximizer: Entry | Callable[..., Any]) -> Entry:
     'RS-again'
     >>> del compbo.CATALOGUE["RS-again"]
     """
-    if not isinstance(maximizer, Entry) and (isinstance(maximizer, type) or not callable(maximizer)):
+    if not isinstance(maximizer, Entry) and (isinstance(maximizer, type | Maximizer) or not callable(maximizer)):
         raise ValueError(f"register: a compbo.maximizers.Entry or a function with a form is wanted, got {maximizer!r}.")
     entry = maximizer if isinstance(maximizer, Entry) else function_entry(maximizer)
     if CATALOGUE.get(entry.name, entry) != entry:

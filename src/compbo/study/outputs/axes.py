@@ -33,6 +33,7 @@ CLASSES = {
     "second": "second order",
     "second-comp": "second order, compositional",
     "extended": "after the paper",
+    "default": "compbo as it comes, and variants",
     "thompson": "Thompson sampling",
     "bohb": "BOHB",
     "random-search": "random search",
@@ -104,7 +105,9 @@ def _class_of(optimiser: str) -> str:
         return "thompson"
     if optimiser in CLASSES:
         return optimiser
-    return "peer" if optimiser in KINDS else "other"
+    if optimiser not in KINDS:
+        return "other"
+    return "default" if KINDS[optimiser].group == "default" else "peer"
 
 
 @lru_cache(maxsize=1)
