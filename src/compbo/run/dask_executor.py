@@ -53,7 +53,7 @@ def evaluate_on_worker(objective: SentObjective, params: dict[str, Any], run: st
 class DaskExecutor(GivenExecutor):
     """The executor of a Dask client. What a dead worker had runs again; a lost scheduler ends the run."""
 
-    patience = 2.0
+    pulse = 2.0
 
     def __init__(self, objective: Objective, executor: Executor) -> None:
         super().__init__(objective, executor)

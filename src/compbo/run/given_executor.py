@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import pickle
+import time
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,7 +40,7 @@ class GivenExecutor:
     given to the executor once more. If the executor itself is broken, the run ends.
     """
 
-    patience: float | None = None  # seconds after which `_check` is called while nothing finishes
+    pulse: float = math.inf  # seconds after which `_check` is called while nothing finishes
 
     def __init__(self, objective: Objective, executor: Executor) -> None:
         self._objective = objective
@@ -72,10 +74,16 @@ class GivenExecutor:
 
     def finished(self, *, block: bool = True) -> list[tuple[int, Outcome]]:
         """Wait for the executor."""
+        return self._finished_until(math.inf if block else time.monotonic())
+
+    def _finished_until(self, end: float) -> list[tuple[int, Outcome]]:
+        """The same; end: when to wait no longer, on the monotonic clock."""
         while True:
-            done, _ = wait(self._running, timeout=self.patience if block else 0.0, return_when=FIRST_COMPLETED)
+            seconds = min(max(end - time.monotonic(), 0.0), self.pulse)
+            timeout = seconds if math.isfinite(seconds) else None
+            done, _ = wait(self._running, timeout=timeout, return_when=FIRST_COMPLETED)
             outcomes = self._collect(sorted(done, key=lambda future: self._running[future].number))
-            if outcomes or not block:
+            if outcomes or time.monotonic() >= end:
                 return outcomes
             self._check()
 
