@@ -10,7 +10,7 @@ from compbo.extras import load_optional
 
 
 class NoSchedulerError(OSError):
-    """Nobody answers at the address of a scheduler."""
+    """No scheduler answers at an address."""
 
 
 def check_address(address: str) -> str:
@@ -42,7 +42,7 @@ def connect(address: str, name: str) -> Any:
         name: of the client, as the scheduler's log and dashboard show it.
 
     Returns:
-        The client; NoSchedulerError if nobody answers.
+        The client; NoSchedulerError if no scheduler answers.
     """
     distributed = load_optional("distributed", "dask")
     try:

@@ -34,7 +34,16 @@ def check_dask(request: Request) -> None:
 
 @contextmanager
 def on_cluster(address: str, plan: RunPlan, *, asynchronous: bool) -> Iterator[RunPlan]:
-    """The plan with the executor of a Dask cluster; the connection ends with the context."""
+    """The plan with the executor of a Dask cluster; the connection ends with the context.
+
+    Args:
+        address: of its scheduler.
+        plan: of the run, as yet without a place for its evaluations.
+        asynchronous: as for `minimize`.
+
+    Yields:
+        The plan; NoSchedulerError if no scheduler answers.
+    """
     client = connect(address, "compbo optimize")
     levels = _silence("distributed")
     try:

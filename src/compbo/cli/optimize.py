@@ -36,8 +36,8 @@ PARAMETERS_SHOWN = 24  # of the best point
 class Request:
     """What the user typed; the fields have the names of the options in Python, as for `minimize`.
 
-    objective, command: the two ways to name the objective. space: a TOML file. maximize: the direction. report: where
-    to write the page.
+    objective, command: the two ways to name the objective. space: a TOML file. maximize: the direction. dask: the
+    address of a scheduler. report: where to write the page.
     """
 
     objective: str | None

@@ -54,7 +54,11 @@ def in_notebook() -> bool:
 
 
 class TerminalBar:
-    """A bar of Rich, imported before the first evaluation: its first import draws from the global `random`."""
+    """A bar of Rich, imported before the first evaluation: its first import draws from the global `random`.
+
+    Args:
+        first: the state that it shows first.
+    """
 
     def __init__(self, first: BarState) -> None:
         from rich.console import Console
@@ -83,7 +87,11 @@ def _marked(state: BarState) -> str:
 
 
 class NotebookBar:
-    """A line of HTML below the cell; it needs no widgets, and stays in the saved notebook."""
+    """A line of HTML below the cell; it needs no widgets, and stays in the saved notebook.
+
+    Args:
+        first: the state that it shows first.
+    """
 
     def __init__(self, first: BarState) -> None:
         display: Any = importlib.import_module("IPython.display")
@@ -100,6 +108,12 @@ class NotebookBar:
 
 def bar_html(state: BarState) -> str:
     """The line of a notebook.
+
+    Args:
+        state: what to show.
+
+    Returns:
+        HTML in which every text is escaped.
 
     >>> "3/8" in bar_html(BarState(3, 8, 0.25, "ask 1 s, converged", 1))
     True

@@ -26,7 +26,13 @@ NOT_SENT = (pickle.PickleError, AttributeError, ImportError, TypeError)
 
 
 class Attempt(NamedTuple):
-    """An evaluation that was given to the executor, for the first or the second time."""
+    """An evaluation that was given to the executor, for the first or the second time.
+
+    Args:
+        number: of the evaluation.
+        params: its point.
+        tries: 1 or 2.
+    """
 
     number: int
     params: dict[str, Any]

@@ -24,7 +24,11 @@ class NotLoadedError(RuntimeError):
 
 @dataclass(frozen=True)
 class SentObjective:
-    """The bytes of an objective; the process that evaluates puts it together, once."""
+    """The bytes of an objective; the process that evaluates puts it together, once.
+
+    Args:
+        payload: what `pickled` returned.
+    """
 
     payload: bytes
 
@@ -42,7 +46,16 @@ def _loaded(payload: bytes) -> Objective:
 
 
 def evaluate_sent(objective: SentObjective, params: dict[str, Any], number: int) -> Outcome:
-    """`evaluate`, in a process that got the objective as bytes."""
+    """`evaluate`, in a process that got the objective as bytes.
+
+    Args:
+        objective: the bytes.
+        params: the point.
+        number: of the evaluation.
+
+    Returns:
+        The outcome; NotLoadedError if the objective cannot be put together here.
+    """
     return evaluate(objective.load(), params, number)
 
 
@@ -71,13 +84,30 @@ def pickled(objective: Objective, *, by_value: bool | None = None) -> bytes:
 
 
 def not_sent(objective: Any, receivers: str, error: BaseException) -> ValueError:
-    """The error for an objective that does not reach the workers."""
+    """The error for an objective that does not reach the workers.
+
+    Args:
+        objective: the function.
+        receivers: where it was to go.
+        error: what came of it.
+
+    Returns:
+        The error, with the way out.
+    """
     name = getattr(objective, "__qualname__", repr(objective))
     return ValueError(f"The objective {name} cannot be sent to {receivers} ({describe(error)}): {ANOTHER_WAY}.")
 
 
 def not_loaded(place: str, reason: object) -> ValueError:
-    """The error for an objective that workers get but cannot load."""
+    """The error for an objective that workers get but cannot load.
+
+    Args:
+        place: which workers.
+        reason: why they cannot.
+
+    Returns:
+        The error, with what to do.
+    """
     return ValueError(
         f"The objective cannot be loaded in {place} ({reason}): what it imports must be installed, or lie on the "
         "PYTHONPATH, where the evaluations run."
