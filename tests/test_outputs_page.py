@@ -11,7 +11,7 @@ import pytest
 
 from compbo.study.grid import load_grid, parse_grid
 from compbo.study.outputs.compact import compact
-from compbo.study.outputs.figures.cost import Memory
+from compbo.study.outputs.figures.cost import MemoryMeasurement
 from compbo.study.outputs.page.answers import answers
 from compbo.study.outputs.page.page import render_page
 from compbo.study.outputs.page.rerun import grid_text, machines, versions
@@ -96,7 +96,7 @@ def test_memory_and_time_are_ratios_from_the_same_starts() -> None:
     assert verdict == "yes"
     assert "optimiser 1.75 [1.75, 1.75] times as long" in words  # the median of 1.5 and 2
     assert "All runs are in 16 dimensions" in words
-    measured = [Memory("CAdam", 16, 8192, 8192, 100.0), Memory("CAdam-ME", 16, 8192, 128, 5.0)]
+    measured = [MemoryMeasurement("CAdam", 16, 8192, 8192, 100.0), MemoryMeasurement("CAdam-ME", 16, 8192, 128, 5.0)]
     assert "CAdam 100.0 MB, CAdam-ME 5.0 MB" in answer(study, 3, measured=measured)[1]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from compbo.study.outputs.figures.cost import Memory
+    from compbo.study.outputs.figures.cost import MemoryMeasurement
     from compbo.study.outputs.runs import Study
 
 TABLES: dict[str, Callable[[Study], Mapping[str, Any]]] = {
@@ -96,7 +96,7 @@ def write_figures(
     folder: Path,
     names: Sequence[str] = (),
     formats: Sequence[str] = FORMATS,
-    measured: Sequence[Memory] = (),
+    measured: Sequence[MemoryMeasurement] = (),
     done: Callable[[str], None] = lambda _: None,
 ) -> Written:
     """Every figure, or those with these names, in a folder in these formats, and index.md.

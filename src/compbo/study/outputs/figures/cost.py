@@ -126,7 +126,7 @@ def _ends(found: dict[str, tuple[list[int], Estimate]]) -> list[EndLabel]:
     return [EndLabel(float(one.value[-1]), name, look(name).colour) for name, (_, one) in found.items()]
 
 
-class Memory(NamedTuple):
+class MemoryMeasurement(NamedTuple):
     """One measurement of `make bench ARGS=memory`: megabytes that one maximisation adds to the process."""
 
     maximizer: str  # its name
@@ -136,25 +136,27 @@ class Memory(NamedTuple):
     measured_mb: float  # megabytes
 
 
-def read_memory(path: Path) -> list[Memory]:
+def read_memory(path: Path) -> list[MemoryMeasurement]:
     """The table that `make bench ARGS=memory` writes, benchmarks/memory.csv."""
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
-        if not set(Memory._fields) <= set(reader.fieldnames or ()):
+        if not set(MemoryMeasurement._fields) <= set(reader.fieldnames or ()):
             raise OptionError(
                 "memory",
                 "{option:{path}}: not a table of memory; it needs the columns {columns}, "
                 "as `make bench ARGS=memory` writes them.",
                 path=path,
-                columns=", ".join(Memory._fields),
+                columns=", ".join(MemoryMeasurement._fields),
             )
         return [
-            Memory(r["maximizer"], int(r["dimension"]), int(r["pool"]), int(r["columns"]), float(r["measured_mb"]))
+            MemoryMeasurement(
+                r["maximizer"], int(r["dimension"]), int(r["pool"]), int(r["columns"]), float(r["measured_mb"])
+            )
             for r in reader
         ]
 
 
-def memory(study: Study, measured: Sequence[Memory] = ()) -> dict[str, Drawing]:
+def memory(study: Study, measured: Sequence[MemoryMeasurement] = ()) -> dict[str, Drawing]:
     """Memory of a maximisation against M and dimension (measured alone), and of a whole step in the study."""
     rows = timed_runs(study)
     rows = rows[rows["step_memory"] > 0]
@@ -183,7 +185,7 @@ def memory(study: Study, measured: Sequence[Memory] = ()) -> dict[str, Drawing]:
     return {"memory": Drawing(figure, f"Memory per maximisation. {text}")}
 
 
-def _against(place: Any, measured: Sequence[Memory], x: str, fixed: str, label: str) -> None:
+def _against(place: Any, measured: Sequence[MemoryMeasurement], x: str, fixed: str, label: str) -> None:
     """Megabytes against one of the sizes, the other at its smallest (dimension) or largest (M) value measured."""
     place.set(xlabel=label, ylabel="MB", title=f"one maximisation, against {'M' if x == 'pool' else 'dimension'}")
     if not measured:

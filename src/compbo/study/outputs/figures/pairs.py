@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from compbo.study.outputs.runs import Study
 
-    Find = Callable[[pd.DataFrame], list["Pair"]]
+    Find = Callable[[pd.DataFrame], list["FormPair"]]
 
 COLUMNS = 4
 
 
-class Pair(NamedTuple):
+class FormPair(NamedTuple):
     """Two optimisers that differ in one thing."""
 
     title: str  # its name in figures
@@ -35,17 +35,17 @@ class Pair(NamedTuple):
     second: str  # the newer form
 
 
-def erm_fsm_pairs(rows: pd.DataFrame) -> list[Pair]:
+def erm_fsm_pairs(rows: pd.DataFrame) -> list[FormPair]:
     """The first-order rules that ran in both forms in the rows."""
     names = set(rows["optimiser"])
     rules = [method_axes(name).member for name in sorted_optimisers(names) if name.endswith("-ERM")]
-    return [Pair(rule, f"{rule}-ERM", f"{rule}-FSM") for rule in rules if f"{rule}-FSM" in names]
+    return [FormPair(rule, f"{rule}-ERM", f"{rule}-FSM") for rule in rules if f"{rule}-FSM" in names]
 
 
-def standard_me_pairs(rows: pd.DataFrame) -> list[Pair]:
+def standard_me_pairs(rows: pd.DataFrame) -> list[FormPair]:
     """The compositional optimisers that ran in the standard and in the memory-efficient form in the rows."""
     names = set(rows["optimiser"])
-    return [Pair(name, name, f"{name}-ME") for name in sorted_optimisers(names) if f"{name}-ME" in names]
+    return [FormPair(name, name, f"{name}-ME") for name in sorted_optimisers(names) if f"{name}-ME" in names]
 
 
 def fsm_against_erm(study: Study) -> dict[str, Drawing]:
@@ -71,7 +71,7 @@ def _figures(study: Study, stem: str, find: Find, forms: tuple[str, str], needed
     return drawings
 
 
-def all_pairs_difference(rows: pd.DataFrame, pairs: list[Pair]) -> Estimate:
+def all_pairs_difference(rows: pd.DataFrame, pairs: list[FormPair]) -> Estimate:
     """Second minus first in final regret, over all pairs: their mean on every task and seed in the rows."""
     sides = []
     for pair in pairs:
@@ -84,7 +84,7 @@ def all_pairs_difference(rows: pd.DataFrame, pairs: list[Pair]) -> Estimate:
     return estimate(difference["difference"].to_numpy(), blocks(difference))
 
 
-def _drawing(rows: pd.DataFrame, pairs: list[Pair], forms: tuple[str, str]) -> Drawing:
+def _drawing(rows: pd.DataFrame, pairs: list[FormPair], forms: tuple[str, str]) -> Drawing:
     columns = min(COLUMNS, len(pairs))
     lines = -(-len(pairs) // columns)
     figure, axes = panels(
@@ -123,7 +123,7 @@ def _drawing(rows: pd.DataFrame, pairs: list[Pair], forms: tuple[str, str]) -> D
     return Drawing(figure, f"{forms[1]} (solid) against {forms[0]} (dashed), mean normalised regret. {text}")
 
 
-def _differences(places: Any, rows: pd.DataFrame, pairs: list[Pair], forms: tuple[str, str]) -> None:
+def _differences(places: Any, rows: pd.DataFrame, pairs: list[FormPair], forms: tuple[str, str]) -> None:
     """What the second form gains at the end, per pair and over all, from the same starts: one panel for all places."""
     for place in places[1:]:
         place.remove()

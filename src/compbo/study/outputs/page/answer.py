@@ -12,7 +12,7 @@ from compbo.words import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from compbo.study.outputs.figures.pairs import Pair
+    from compbo.study.outputs.figures.pairs import FormPair
     from compbo.study.outputs.runs import Study
     from compbo.study.outputs.statistics.bootstrap import Estimate
 
@@ -65,12 +65,12 @@ def meaning(said: str, found: Estimate, below: str, above: str) -> str:
     return below if found.high < 0 else above
 
 
-def both_ran(rows: pd.DataFrame, pairs: list[Pair]) -> list[Pair]:
+def both_ran(rows: pd.DataFrame, pairs: list[FormPair]) -> list[FormPair]:
     """The pairs whose two optimisers ran from the same starts in the rows."""
     return [pair for pair in pairs if len(common_blocks(rows, [pair.first, pair.second]))]
 
 
-def pairs_in_words(rows: pd.DataFrame, pairs: list[Pair], newer: str) -> list[str]:
+def pairs_in_words(rows: pd.DataFrame, pairs: list[FormPair], newer: str) -> list[str]:
     """Sentences that say which of the pairs end lower in the rows, which higher, and which cannot be told apart.
 
     newer: the name of the newer form.

@@ -11,12 +11,12 @@ from compbo.study.outputs.page.tuning_answer import noisy_tasks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compbo.study.outputs.figures.cost import Memory
+    from compbo.study.outputs.figures.cost import MemoryMeasurement
     from compbo.study.outputs.page.answer import Answer
     from compbo.study.outputs.runs import Study
 
 
-def answers(study: Study, measured: Sequence[Memory] = ()) -> list[Answer]:
+def answers(study: Study, measured: Sequence[MemoryMeasurement] = ()) -> list[Answer]:
     """The answers to all five; measured: memory of single maximisations, from `make bench ARGS=memory`."""
     return [
         finite_sums(study),

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from compbo.study.outputs.figures.cost import Memory
-    from compbo.study.outputs.figures.pairs import Pair
+    from compbo.study.outputs.figures.cost import MemoryMeasurement
+    from compbo.study.outputs.figures.pairs import FormPair
     from compbo.study.outputs.runs import Study
 
 
-def memory_efficient(study: Study, measured: Sequence[Memory] = ()) -> Answer:
+def memory_efficient(study: Study, measured: Sequence[MemoryMeasurement] = ()) -> Answer:
     """The answer to question 3; measured: memory of single maximisations, from `make bench ARGS=memory`."""
     question = (
         "What are the practical savings for using memory-efficient implementations of compositional acquisition "
@@ -66,7 +66,7 @@ def memory_efficient(study: Study, measured: Sequence[Memory] = ()) -> Answer:
     return Answer(question, verdict, [*sentences, *_alone(measured)])
 
 
-def _alone(measured: Sequence[Memory]) -> list[str]:
+def _alone(measured: Sequence[MemoryMeasurement]) -> list[str]:
     """Memory of one maximisation in a process of its own, at the largest pool that was measured."""
     if not measured:
         return []
@@ -82,7 +82,7 @@ def _alone(measured: Sequence[Memory]) -> list[str]:
     return [f"Measured alone, one maximisation {where} adds to its process: {'; '.join(words)}."] if words else []
 
 
-def _saved(rows: pd.DataFrame, pairs: list[Pair]) -> list[str]:
+def _saved(rows: pd.DataFrame, pairs: list[FormPair]) -> list[str]:
     """Memory and time of a step, ME as a part of standard."""
     sentences = []
     for column, what in (

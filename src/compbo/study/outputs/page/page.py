@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from compbo.study.outputs.figures.cost import Memory
+    from compbo.study.outputs.figures.cost import MemoryMeasurement
     from compbo.study.outputs.page.answer import Answer
     from compbo.study.outputs.runs import Study
 
@@ -53,7 +53,7 @@ VIEWS = {
 
 
 def write_page(
-    study: Study, path: str | os.PathLike[str], *, title: str = "The study", measured: Sequence[Memory] = ()
+    study: Study, path: str | os.PathLike[str], *, title: str = "The study", measured: Sequence[MemoryMeasurement] = ()
 ) -> Path:
     """The path of the page, after it was written there; a file already there is replaced at once.
 
@@ -63,7 +63,7 @@ def write_page(
     return write_document(path, render_page(study, title=title, measured=measured))
 
 
-def render_page(study: Study, *, title: str = "The study", measured: Sequence[Memory] = ()) -> str:
+def render_page(study: Study, *, title: str = "The study", measured: Sequence[MemoryMeasurement] = ()) -> str:
     """The page as text, under this title.
 
     measured: the memory of single maximisations, from `make bench ARGS=memory`.

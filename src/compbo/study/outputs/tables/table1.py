@@ -48,7 +48,7 @@ class Line(NamedTuple):
     optimiser: str
 
 
-class Entry(NamedTuple):
+class LineScore(NamedTuple):
     """#Best and NFR of one line at one dimension."""
 
     best: Estimate  # percent
@@ -104,13 +104,13 @@ def lines_of(rows: pd.DataFrame) -> list[tuple[Line, pd.DataFrame]]:
     return found
 
 
-def entry(rows: pd.DataFrame) -> Entry:
+def entry(rows: pd.DataFrame) -> LineScore:
     """#Best and NFR of the rows of a line; over several dimensions the mean of theirs."""
     keys = [*BLOCK, "seed", "dimension"]
     members = rows.groupby([*keys, "member"], sort=True).agg(nfr=("nfr", "mean"), won=("won", "sum"))
     contests = members.groupby(keys, sort=True).agg(nfr=("nfr", "mean"), won=("won", "sum")).reset_index()
     strata, dimensions = blocks(contests), contests["dimension"].to_numpy()
-    return Entry(
+    return LineScore(
         estimate(100.0 * contests["won"].to_numpy(), strata, groups=dimensions),
         estimate(contests["nfr"].to_numpy(), strata, groups=dimensions),
     )
