@@ -14,7 +14,10 @@ import torch
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
+    from pathlib import Path
+
+    from dask_cluster import Cluster
 
 # The same examples in every run, and the blob that reproduces a failure.
 settings.register_profile("compbo", derandomize=True, deadline=None, print_blob=True)
@@ -62,6 +65,18 @@ def generator() -> torch.Generator:
 def rng() -> np.random.Generator:
     """A seeded NumPy generator of the test's own."""
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A Dask scheduler on loopback, as yet without workers."""
+    from dask_cluster import Cluster
+
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    running = Cluster(folder)
+    yield running
+    running.end()
 
 
 @pytest.fixture(scope="session")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import concurrent.futures
+import importlib
 import inspect
 import logging
 import math
 import os
 import re
 import signal
+import sys
 import threading
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,6 +26,7 @@ import torch
 import compbo
 from compbo import Bool, Budget, Categorical, Float, Int, Space, StartPolicy
 from compbo.run.result import RunError, TooManyFailuresError
+from compbo.run.sent_objective import NotLoadedError, SentObjective, pickled
 from objectives import bowl, dies_on_the_left, fails_on_the_left, mixed, process_id, sleeps_on_the_left
 
 PLANE = {"x": Float(-5, 5), "y": Float(-5, 5)}
@@ -297,11 +301,80 @@ def test_workers_that_die_or_hang_cost_one_evaluation_each() -> None:
         assert {record.state for record in result.records} == {"FAIL", "COMPLETE"}
 
 
-def test_what_worker_processes_cannot_load_is_refused_with_the_way_out() -> None:
-    with pytest.raises(ValueError, match=r"<lambda>.*top level of a module"):
-        compbo.minimize(lambda p: 0.0, PLANE, evaluations=2, workers=2)
-    with ProcessPoolExecutor(1) as pool, pytest.raises(ValueError, match="top level of a module"):
-        compbo.minimize(lambda p: 0.0, PLANE, evaluations=2, batch_size=1, executor=pool)
+def test_what_worker_processes_cannot_load_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    lock = threading.Lock()
+
+    def locked(p: dict[str, Any]) -> float:
+        with lock:
+            return 0.0
+
+    with pytest.raises(ValueError, match=r"locked cannot be sent to worker processes.*lock.*ThreadPoolExecutor"):
+        compbo.minimize(locked, PLANE, evaluations=2, workers=2)
+    with ProcessPoolExecutor(1) as pool, pytest.raises(ValueError, match=r"locked cannot be sent.*ThreadPoolExecutor"):
+        compbo.minimize(locked, PLANE, evaluations=2, batch_size=1, executor=pool)
+    (tmp_path / "only_here.py").write_text("def zero(p):\n    return 0.0\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        zero = importlib.import_module("only_here").zero
+        payload = pickled(zero)
+    sys.modules.pop("only_here")
+    with pytest.raises(NotLoadedError, match="No module named 'only_here'"):
+        SentObjective(payload).load()
+
+
+def test_functions_without_a_name_reach_processes() -> None:
+    least = 0.25
+    own = compbo.minimize(lambda p: least, PLANE, evaluations=2, workers=2)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        given = compbo.minimize(lambda p: least, PLANE, evaluations=2, batch_size=2, executor=pool)
+    assert [r.value for r in (*own.records, *given.records)] == [0.25] * 4
+
+
+class Loses(ThreadPoolExecutor):
+    """An executor whose workers are lost in the first `times` evaluations of every point with x < 0."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__(2)
+        self.times, self.begun = times, Counter[int]()
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        params, number = args[1:]
+        self.begun[number] += 1
+        if params["x"] < 0 and self.begun[number] <= self.times:
+            lost: concurrent.futures.Future[Any] = concurrent.futures.Future()
+            lost.set_exception(OSError("node 7 is down"))
+            return lost
+        return super().submit(fn, *args, **kwargs)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_evaluation_whose_worker_is_lost_runs_again_once(asynchronous: bool) -> None:
+    options: dict[str, Any] = {"evaluations": 8, "batch_size": 4, "asynchronous": asynchronous, **CHEAP}
+    with Loses(1) as once, Loses(2) as twice:
+        saved = compbo.minimize(bowl, PLANE, executor=once, **options)
+        lost = compbo.minimize(bowl, PLANE, executor=twice, **options)
+    assert all(r.state == "COMPLETE" for r in saved.records)
+    assert {r.state for r in lost.records} == {"COMPLETE", "FAIL"}
+    for record in lost.records:
+        left = record.params["x"] < 0
+        assert record.message == ("lost 2 times (OSError: node 7 is down)" if left else "")
+        assert twice.begun[record.number] == (2 if left else 1)
+
+
+def test_what_finished_beside_a_broken_worker_is_kept() -> None:
+    class Breaks(ThreadPoolExecutor):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+            future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+            if args[2] == 2:
+                future.cancel()
+                future.set_running_or_notify_cancel()
+            else:
+                future.set_result(fn(*args))
+            return future
+
+    with Breaks(1) as pool, pytest.raises(RunError, match="cancelled an evaluation") as caught:
+        compbo.minimize(bowl, PLANE, evaluations=4, batch_size=4, executor=pool)
+    assert [r.state for r in caught.value.result.records[:3]] == ["COMPLETE", "COMPLETE", "RUNNING"]
 
 
 @pytest.mark.touches_global_rng  # Dask draws from it

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
-import subprocess
-import sys
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,56 +19,8 @@ from compbo.study.engine.status import study_status
 from compbo.study.grid import load_grid
 from compbo.study.results import Store, load, schema
 from compbo.threads import threads_for
-from study_helpers import determined, marked_processes, own, python_path, stored, study, study_output, wait_for
-
-
-class Cluster:
-    """A scheduler and workers as processes, all marked."""
-
-    def __init__(self, folder: Path) -> None:
-        self.mark = uuid.uuid4().hex
-        self._folder, self._file = folder, folder / "scheduler.json"
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self.scheduler = self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self._file)
-        )
-        self.address = str(wait_for(self._address, "the scheduler"))
-
-    def _address(self) -> str:
-        try:
-            return str(json.loads(self._file.read_text())["address"])
-        except (OSError, ValueError):
-            return ""
-
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        variables = {**os.environ, "COMPBO_TEST_MARK": self.mark, "PYTHONPATH": python_path()}
-        log = (self._folder / "cluster.log").open("ab")
-        with log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "dask", *arguments], env=variables, stderr=log, stdout=log, cwd=self._folder
-            )
-        self._processes.append(process)
-        return process
-
-    def worker(self) -> subprocess.Popen[bytes]:
-        return self._start(
-            "worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"
-        )
-
-    def end(self) -> None:
-        for process in self._processes:
-            process.kill()
-            process.wait()
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    folder = tmp_path / "cluster"
-    folder.mkdir()
-    running = Cluster(folder)
-    yield running
-    running.end()
-    wait_for(lambda: not marked_processes(running.mark), "the end of everything the cluster started")
+from dask_cluster import Cluster
+from study_helpers import determined, own, stored, study, study_output, wait_for
 
 
 @pytest.mark.touches_global_rng  # scikit-learn draws from it when it is first imported

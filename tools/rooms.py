@@ -45,7 +45,7 @@ ROOMS = {
         "types, numbers, seeds, errors, words, files",
         (
             *("errors", "words", "versions", "files", "inputs", "extras", "seeds", "numerics", "threads", "types"),
-            *("evaluation", "records", "plugins", "strict_json"),
+            *("evaluation", "records", "plugins", "strict_json", "dask_client", "html_table"),
         ),
     ),
     "space": Room("parameters <-> unit cube", ("space",), ("base",)),

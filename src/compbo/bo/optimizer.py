@@ -20,6 +20,7 @@ from compbo.bo.suggest import suggest
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.tell import pending_numbers, told_evaluations
 from compbo.evaluation import Evaluation, describe, saved_error, saved_value
+from compbo.html_table import html_table
 from compbo.inputs import whole_number
 from compbo.space import Space
 from compbo.strict_json import dumps, with_numbers
@@ -320,6 +321,17 @@ class Optimizer:
         done = counted(len(self._history.evaluations), "evaluation")
         state = "nothing evaluated" if self.best is None else f"best {self.best.value:.6g}"
         return f"Optimizer({self._space.dim}D, {name}, {done}, {state})"
+
+    def _repr_html_(self) -> str:
+        failed = sum(evaluation.failed for evaluation in self._history.evaluations)
+        done = f"{len(self._history.evaluations)}" + (f" ({failed} failed)" if failed else "")
+        rows: list[tuple[Any, ...]] = [("evaluations", done), ("pending", len(self._history.pending))]
+        if self.best is not None:
+            rows += [("best value", repr(self.best.value)), ("evaluation", self.best.number)]
+            rows += [(name, repr(value)) for name, value in self.best.params.items()]
+        name = as_maximizer(self._settings.maximizer).name
+        title = f"Optimizer ({self._settings.direction}, {name}, {counted(self._space.dim, 'dimension')})"
+        return html_table(title, rows)
 
 
 def _number(saved: Any) -> int:

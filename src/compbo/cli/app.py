@@ -99,6 +99,12 @@ def optimize(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Evaluate in this number of processes.", rich_help_panel=HOW)
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Evaluate on this Dask cluster, for instance tcp://host:8786.", rich_help_panel=HOW
+        ),
+    ] = None,
     batch_size: Annotated[
         int | None,
         typer.Option(
@@ -169,6 +175,7 @@ def optimize(
         maximize=maximize,
         batch_size=batch_size,
         workers=workers,
+        dask=dask,
         asynchronous=asynchronous,
         timeout=timeout,
         max_failures=max_failures,

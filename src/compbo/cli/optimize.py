@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from compbo.bo.settings import Settings
+from compbo.cli.cluster import check_dask, on_cluster
 from compbo.cli.objective import load_objective
 from compbo.cli.program import Program
 from compbo.cli.resume import how_to_resume
@@ -36,8 +37,8 @@ PARAMETERS_SHOWN = 24  # of the best point
 class Request:
     """What the user typed; the fields have the names of the options in Python, as for `minimize`.
 
-    objective, command: the two ways to name the objective. space: a TOML file. maximize: the direction. report: where
-    to write the page.
+    objective, command: the two ways to name the objective. space: a TOML file. maximize: the direction. dask: the
+    address of a scheduler. report: where to write the page.
     """
 
     objective: str | None
@@ -47,6 +48,7 @@ class Request:
     maximize: bool
     batch_size: int | None
     workers: int | None
+    dask: str | None
     asynchronous: bool
     timeout: float | None
     max_failures: int | None
@@ -68,12 +70,14 @@ def carry_out(request: Request) -> None:
     space, evaluations = _required(request)
     if request.report is not None:
         check_target(request.report)
+    if request.dask is not None:
+        check_dask(request)
     storage = request.storage if request.storage is not None else InMemoryStorage()
     plan = RunPlan(
         evaluations=evaluations,
         batch_size=request.batch_size,
         workers=1 if request.workers is None and request.timeout is not None else request.workers,
-        asynchronous=request.asynchronous,
+        asynchronous=request.asynchronous and request.dask is None,  # of a cluster, when it is connected
         timeout=request.timeout,
         storage=storage,
         study_name=request.study_name,
@@ -130,12 +134,20 @@ def _objective(request: Request, space: Space, plan: RunPlan) -> Iterator[tuple[
     if request.command is None:
         with interrupts_end_at_once():
             objective = load_objective(request.objective or "")
-        yield objective, plan
+        if request.dask is None:
+            yield objective, plan
+            return
+        with on_cluster(request.dask, plan, asynchronous=request.asynchronous) as plan_there:
+            yield objective, plan_there
         return
-    program = Program(request.command, space.names, plan.timeout)
+    program = Program(request.command, space.names, plan.timeout, elsewhere=request.dask is not None)
     if program.unused:
         say(f"Note: --command does not use {', '.join(program.unused)}.")
     alone = replace(plan, workers=None, timeout=None, asynchronous=False)  # the program itself keeps the time limit
+    if request.dask is not None:
+        with on_cluster(request.dask, alone, asynchronous=request.asynchronous) as plan_there:
+            yield program, plan_there
+        return
     if request.workers is None:
         yield program, alone
         return

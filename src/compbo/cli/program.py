@@ -31,22 +31,38 @@ class Program:
     }} are plain braces. Evaluations may run in several threads.
     """
 
-    def __init__(self, command: str, names: Iterable[str], timeout: float | None = None) -> None:
+    def __init__(
+        self, command: str, names: Iterable[str], timeout: float | None = None, *, elsewhere: bool = False
+    ) -> None:
         """Check the command before anything runs.
 
         Args:
             command: the program and its arguments, with `{name}` where a parameter belongs.
             names: of the parameters; each placeholder must be one of them.
             timeout: seconds after which the program is killed; None: no limit.
+            elsewhere: whether it runs on other machines, which may have programs that this one has not.
         """
         known = list(names)
         self._arguments = _checked_arguments(command, known)
+        if not elsewhere:
+            _check_installed(self._arguments[0])
         used = {name for pieces in self._arguments for _, name in pieces}
         self.unused = [name for name in known if name not in used]
         self._timeout = timeout
+        self._begin()
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[str]] = set()
         self._stopped = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another machine: the command, not what runs here."""
+        return {"_arguments": self._arguments, "_timeout": self._timeout, "unused": self.unused}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
 
     def arguments(self, params: dict[str, Any]) -> list[str]:
         """The program and its arguments for a point; floats are written so that they read back exactly."""
@@ -120,10 +136,14 @@ def _checked_arguments(command: str, known: list[str]) -> list[Pieces]:
             "{option} has no placeholder: the program would never see a parameter, use e.g. {{{name}}}.",
             name=known[0],
         )
-    program = "".join(text for text, _ in arguments[0])
-    if all(name is None for _, name in arguments[0]) and shutil.which(program) is None:
-        raise OptionError("command", "{option}: there is no program {program!r}.", program=program)
     return arguments
+
+
+def _check_installed(pieces: Pieces) -> None:
+    """OptionError if the program, the first argument, is not on this machine; one with a placeholder may be any."""
+    program = "".join(text for text, _ in pieces)
+    if all(name is None for _, name in pieces) and shutil.which(program) is None:
+        raise OptionError("command", "{option}: there is no program {program!r}.", program=program)
 
 
 def _pieces(argument: str) -> Pieces:

@@ -78,8 +78,9 @@ def minimize(
             last batch is as large as what is left. With `asynchronous`, the number of evaluations kept running.
         seed: the only source of randomness.
         executor: where to evaluate: any `concurrent.futures.Executor`, for instance a thread pool, or a Dask client's
-            `get_executor()`. It stays open.
-        workers: instead of an executor, this number of processes. A process that dies is a failed evaluation.
+            `get_executor()`. It stays open. An evaluation whose worker is lost runs once more, and has then failed.
+        workers: instead of an executor, this number of processes. A process that dies is a failed evaluation. The
+            objective may be a lambda, or defined in the cell of a notebook.
         asynchronous: every finished evaluation makes room for a new one, suggested in view of those still running.
         timeout: seconds after which an evaluation is killed and has failed; needs `workers`.
         storage: an Optuna storage URL ("sqlite:///run.db"), file name or object. Every evaluation is committed before
@@ -91,7 +92,7 @@ def minimize(
         time_limit: seconds of this call after which nothing new is begun; what runs in worker processes is stopped,
             and evaluated again on resuming. An evaluation in this process, or an ask, is not cut short.
         target: stop when a value is as good as this one.
-        progress: show a progress bar; None: only if stderr is a terminal.
+        progress: show a progress bar; None: only if stderr is a terminal, or in a notebook.
         callback: called with the optimizer after every evaluation; it stops the run by returning `compbo.STOP`.
         acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
             from ask to ask, or "portfolio": UCB and SR in turn.

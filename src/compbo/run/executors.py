@@ -1,4 +1,4 @@
-"""Where evaluations run: in this process, in worker processes, or in an executor that the caller has."""
+"""Where evaluations run: in this process or in worker processes; `given_executor` has the executors of the caller."""
 
 from __future__ import annotations
 
@@ -6,26 +6,20 @@ import contextlib
 import math
 import multiprocessing
 import os
-import pickle
 import signal
 import time
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from compbo.evaluation import Outcome, describe, evaluate
 from compbo.run import worker_process
+from compbo.run.sent_objective import not_loaded, pickled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from compbo.evaluation import Objective
-
-TOP_LEVEL = "define it at the top level of a module that can be imported, or pass executor=ThreadPoolExecutor(...)"
-
-# What pickle raises for an object that it cannot take apart, or put together again. `evaluate` catches every error of
-# the objective itself, so where one of these ends a call, the call did not reach a worker.
-NOT_SENT = (pickle.PickleError, AttributeError, ImportError, TypeError)
 
 
 class Evaluator(Protocol):
@@ -83,51 +77,6 @@ class BrokenWorkersError(RuntimeError):
     """The executor died and cannot evaluate any more."""
 
 
-class GivenExecutor:
-    """An executor that the caller made and will close: threads, processes, a Dask cluster."""
-
-    def __init__(self, objective: Objective, executor: Executor) -> None:
-        if isinstance(executor, ProcessPoolExecutor):
-            pickled(objective)
-        self._objective = objective
-        self._executor = executor
-        self._running: dict[Future[Outcome], int] = {}
-
-    @property
-    def room(self) -> int:
-        """No limit: the executor has a queue of its own."""
-        return 1_000_000
-
-    def submit(self, number: int, params: dict[str, Any]) -> None:
-        """Submit it to the executor."""
-        try:
-            self._running[self._executor.submit(evaluate, self._objective, params, number)] = number
-        except NOT_SENT as error:
-            raise _not_sent(self._objective, "the executor's workers", error) from error
-        except RuntimeError as error:  # BrokenExecutor among them
-            raise BrokenWorkersError(f"the executor takes no more work ({describe(error)})") from error
-
-    def finished(self, patience: float | None = None) -> list[tuple[int, Outcome]]:
-        """Wait for the executor."""
-        done, _ = wait(self._running, timeout=patience, return_when=FIRST_COMPLETED)
-        return [(self._running.pop(future), self._outcome(future)) for future in sorted(done, key=self._running.get)]  # type: ignore[arg-type]
-
-    def _outcome(self, future: Future[Outcome]) -> Outcome:
-        if future.cancelled():
-            raise BrokenWorkersError("the executor cancelled an evaluation")
-        error = future.exception()
-        if isinstance(error, BrokenExecutor):
-            raise BrokenWorkersError(f"a worker of the executor died ({describe(error)})") from error
-        if isinstance(error, NOT_SENT):
-            raise _not_sent(self._objective, "the executor's workers", error) from error
-        return Outcome(None, describe(error)) if error is not None else future.result()
-
-    def close(self) -> None:
-        """Cancel what has not begun. The executor stays open."""
-        for future in self._running:
-            future.cancel()
-
-
 @dataclass
 class _Slot:
     """A pool of one process: a process that dies, or is killed at its time limit, costs one evaluation only."""
@@ -174,7 +123,7 @@ class WorkerProcesses:
             self._idle.append(_Slot(pool, pid))
             if problem:
                 self.close()
-                raise ValueError(f"The objective cannot be loaded in a worker process ({problem}): {TOP_LEVEL}.")
+                raise not_loaded("a worker process", problem)
 
     @property
     def room(self) -> int:
@@ -230,16 +179,3 @@ class WorkerProcesses:
 def _shut(slots: Iterable[_Slot]) -> None:
     for slot in slots:
         slot.pool.shutdown(wait=True, cancel_futures=True)
-
-
-def pickled(objective: Objective) -> bytes:
-    """The objective as bytes for another process; ValueError, with what to do, if it cannot be pickled."""
-    try:
-        return pickle.dumps(objective)
-    except Exception as error:  # pickling runs the user's code, which may raise anything
-        raise _not_sent(objective, "worker processes", error) from error
-
-
-def _not_sent(objective: Objective, receivers: str, error: BaseException) -> ValueError:
-    name = getattr(objective, "__qualname__", repr(objective))
-    return ValueError(f"The objective {name} cannot be sent to {receivers} ({describe(error)}): {TOP_LEVEL}.")

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from compbo.errors import OptionError
 from compbo.inputs import positive_seconds, real, whole_number
-from compbo.run.executors import GivenExecutor, InProcess, WorkerProcesses
+from compbo.run.dask_executor import DaskExecutor, is_dask
+from compbo.run.executors import InProcess, WorkerProcesses
+from compbo.run.given_executor import GivenExecutor
 
 if TYPE_CHECKING:
     import os
@@ -110,7 +112,8 @@ class RunPlan:
     def evaluator(self, objective: Objective) -> Evaluator:
         """What evaluates the objective."""
         if self.executor is not None:
-            return GivenExecutor(objective, self.executor)
+            kind = DaskExecutor if is_dask(self.executor) else GivenExecutor
+            return kind(objective, self.executor)
         if self.workers is not None:
             return WorkerProcesses(objective, self.workers, self.timeout)
         return InProcess(objective)

@@ -1,18 +1,18 @@
-"""What a run shows while it goes on: lines in the log always, a progress bar if stderr is a terminal."""
+"""What a run shows while it goes on: lines in the log always, a progress bar in a terminal or a notebook."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from compbo.run.bars import BarState, NotebookBar, TerminalBar, in_notebook
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from compbo.bo.telemetry import Telemetry
     from compbo.records import Record
+    from compbo.run.bars import Bar
 
 log = logging.getLogger("compbo")
 
@@ -22,7 +22,7 @@ class RunProgress:
 
     Args:
         total: number of evaluations of the run.
-        show: whether there is a bar; None: only if stderr is a terminal.
+        show: whether there is a bar; None: only if stderr is a terminal, or in a notebook.
     """
 
     def __init__(self, total: int, *, show: bool | None = None) -> None:
@@ -30,22 +30,20 @@ class RunProgress:
         self._failures = 0
         self._best: float | None = None
         self._ask = "…"
-        self._bar: Progress | None = None
-        self._task: Any = None
-        self._show = sys.stderr.isatty() if show is None else show
+        self._done = 0
+        self._bar: Bar | None = None
+        self._show = sys.stderr.isatty() or in_notebook() if show is None else show
 
     def start(self, records: list[Record], best: float | None) -> None:
         """Begin; records: what is stored already."""
-        done = sum(record.state != "RUNNING" for record in records)
+        self._done = done = sum(record.state != "RUNNING" for record in records)
         self._failures = sum(record.state == "FAIL" for record in records)
         self._best = best
         if records:
             again = len(records) - done
             log.info("resuming: %s stored, %d to be evaluated again", counted(done, "evaluation"), again)
         if self._show:
-            self._bar = _bar()
-            self._task = self._bar.add_task("", total=self._total, completed=done, state=self._state())
-            self._bar.start()
+            self._bar = NotebookBar(self._state()) if in_notebook() else TerminalBar(self._state())
 
     def asked(self, telemetry: Telemetry, seconds: float) -> None:
         """A batch was suggested."""
@@ -68,22 +66,12 @@ class RunProgress:
     def close(self) -> None:
         """End the bar; its last state stays on the screen."""
         if self._bar is not None:
-            self._bar.stop()
+            self._bar.close()
 
     def _refresh(self, advance: int) -> None:
+        self._done += advance
         if self._bar is not None:
-            self._bar.update(self._task, advance=advance, state=self._state(), refresh=True)
+            self._bar.show(self._state())
 
-    def _state(self) -> str:
-        best = "no value yet" if self._best is None else f"best [bold]{self._best:.6g}[/]"
-        failed = f"  [red]{self._failures} failed[/]" if self._failures else ""
-        return f"{best}  {self._ask}{failed}"
-
-
-def _bar() -> Progress:
-    """A bar of Rich, imported before the first evaluation: its first import draws from the global `random`."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
-    return Progress(*columns, console=Console(stderr=True), redirect_stdout=False)
+    def _state(self) -> BarState:
+        return BarState(self._done, self._total, self._best, self._ask, self._failures)

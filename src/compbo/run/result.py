@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from compbo.bo.history import best_evaluation
 from compbo.errors import CompboError
+from compbo.html_table import html_table
 from compbo.records import FAIL, to_frame
 
 if TYPE_CHECKING:
@@ -85,6 +86,18 @@ class Result:
             f"Result(best_value={self.best_value!r}, best_params={self.best_params!r}, "
             f"evaluations={len(self.records)}, failed={failed}{stopped})"
         )
+
+    def _repr_html_(self) -> str:
+        failed = sum(record.state == FAIL for record in self.records)
+        rows: list[tuple[Any, ...]] = [
+            ("evaluations", f"{len(self.records)}" + (f" ({failed} failed)" if failed else ""))
+        ]
+        if self.best is not None:
+            rows += [("best value", repr(self.best.value)), ("found by", f"evaluation {self.best.number}")]
+            rows += [(name, repr(value)) for name, value in self.best.params.items()]
+        if self.telemetry:
+            rows.append(("last ask", f"{self.telemetry[-1].verdict} ({self.telemetry[-1].reason})"))
+        return html_table(f"Result ({self.optimizer.settings.direction})", rows)
 
 
 class RunError(CompboError, RuntimeError):

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from compbo.html_table import html_table
 from compbo.space import convert
 from compbo.space.codecs import codecs, width
 from compbo.space.points import all_points, checked_parameter, checked_point, quoted
 from compbo.types import DTYPE
+from compbo.words import counted
 
 if TYPE_CHECKING:
     import os
@@ -270,6 +272,14 @@ class Space:
 
     def __repr__(self) -> str:
         return f"Space({dict(self._parameters)})"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name, parameter in self._parameters.items():
+            table = parameter.to_dict()
+            rows.append((name, table.pop("type"), ", ".join(f"{key} {value}" for key, value in table.items())))
+        title = f"Space: {counted(len(rows), 'parameter')}, {counted(self._dim, 'dimension')}"
+        return html_table(title, rows, ("name", "type", "values"))
 
     def __reduce__(self) -> tuple[type[Space], tuple[dict[str, Parameter]]]:
         return Space, (dict(self._parameters),)

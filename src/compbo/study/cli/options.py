@@ -128,8 +128,9 @@ class WorkerOptions:
         Returns:
             A function that starts the workers; values that are not possible are refused now.
         """
+        from compbo.dask_client import check_address
         from compbo.study.engine.messages import Limits
-        from compbo.study.engine.pools import DaskPool, LocalPool, check_address
+        from compbo.study.engine.pools import DaskPool, LocalPool
 
         limits = Limits(self.threads, self.time_limit, self.memory_limit)
         if self.dask is None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import queue
-import re
 import threading
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from compbo.errors import OptionError
+from compbo.dask_client import NoSchedulerError, connect
 from compbo.extras import load_optional
 from compbo.inputs import whole_number
 from compbo.plugins import named_plugins
@@ -129,27 +128,6 @@ class LocalPool:
             self._todo.put(None)
 
 
-def check_address(address: str) -> str:
-    """The address of a scheduler: Dask itself would try for minutes to reach a wrong one.
-
-    Args:
-        address: as the log of the scheduler names it.
-
-    Returns:
-        The same; OptionError if it is no address.
-
-    >>> check_address("tcp://127.0.0.1:8786")
-    'tcp://127.0.0.1:8786'
-    """
-    if re.fullmatch(r"(\w+://)?[^/\s]+:\d+", address) is None:
-        raise OptionError(
-            "dask",
-            "{option:{address}}: give the scheduler as its log names it, for instance tcp://host:8786.",
-            address=address,
-        )
-    return address
-
-
 def cell_error(error: BaseException) -> BaseException:
     """What kept Dask from running a cell.
 
@@ -173,14 +151,11 @@ class DaskPool:
     """
 
     def __init__(self, address: str, limits: Limits) -> None:
-        distributed = load_optional("distributed", "study")
         self._address, self._limits, self._plugins = address, limits, named_plugins()
         try:
-            self._client = distributed.Client(address, set_as_default=False, name="compbo study")
-        except (OSError, TimeoutError, ValueError) as error:
-            raise PoolError(
-                f"No Dask scheduler answers at {address} ({type(error).__name__}); is it running?"
-            ) from error
+            self._client = connect(address, "compbo study")
+        except NoSchedulerError as error:
+            raise PoolError(str(error)) from error
         self._submitted: dict[str, tuple[Any, Cell]] = {}  # Dask takes back a future that is not kept
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._again: list[Any] = []  # finished on a worker that died before its result was fetched: Dask runs it again
