@@ -12,9 +12,9 @@ import pytest
 
 from compbo import plugins
 from compbo.study.results import load
+from dask_cluster import Cluster
 from own_parts import skeletons, write_grid, write_plugin
 from study_helpers import python_path, study_output
-from test_study_dask import Cluster, cluster  # noqa: F401 - a fixture
 
 SPACE = '[t]\ntype = "float"\nlow = 600\nhigh = 900\n\n[h]\ntype = "float"\nlow = 0\nhigh = 1\n'
 TAKEN = """
@@ -167,7 +167,7 @@ def test_a_broken_package_is_named(folder: Path) -> None:
 
 
 @pytest.mark.touches_global_rng  # Dask's client draws its waiting times from it
-def test_a_study_on_dask_workers(folder: Path, cluster: Cluster) -> None:  # noqa: F811
+def test_a_study_on_dask_workers(folder: Path, cluster: Cluster) -> None:
     cluster.worker()
     plugin = folder / "own_skeletons.py"
     arguments = ("run", "--grid", "mine.toml", "--plugin", str(plugin), "--dask", cluster.address)
