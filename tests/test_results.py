@@ -20,7 +20,9 @@ def test_the_page_on_the_paper_is_current() -> None:
 def test_the_page_on_the_defaults_is_current() -> None:
     regret = defaults.normalised_regrets(from_bytes(defaults.RESULTS.read_bytes()))
     table = defaults.table_of(defaults.effects(regret), regret)
-    assert table in defaults.PAGE.read_text(encoding="utf-8")
+    text = defaults.PAGE.read_text(encoding="utf-8")
+    assert table in text
+    assert defaults.large_table(from_bytes(defaults.LARGE.read_bytes())) in text
 
 
 def test_every_claim_has_a_verdict() -> None:

@@ -17,7 +17,9 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results" / "defaults.parquet"
 PAGE = ROOT / "docs" / "defaults.md"
 FIGURE = ROOT / "docs" / "defaults.svg"
+LARGE = ROOT / "results" / "large.parquet"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
+LARGE_BEGIN, LARGE_END = "<!-- large -->", "<!-- /large -->"
 BASE = "compbo-plain"
 SMALLEST = 1e-3  # of a normalised regret: below it runs count as equal
 MARGIN = 0.05  # by which the smallest loss lies below the best of all runs, where it is not known
@@ -130,6 +132,26 @@ def table_of(found: list[Effect], regret: pd.Series) -> str:
     return "\n".join(lines)
 
 
+def large_table(table: pd.DataFrame) -> str:
+    """The last losses of the exact model and of a model of a part of the observations, in Markdown.
+
+    Args:
+        table: of the cells of large.toml.
+
+    Returns:
+        A row for every task and seed.
+    """
+    rows = finished(table)
+    last = rows.assign(last=rows["best"].map(lambda curve: curve[-1])).pivot_table(
+        "last", ["task", "seed"], "optimiser"
+    )
+    lines = ["| task | seed | all observations | 128 of them | ratio |", "|---|---|---|---|---|"]
+    for (task, seed), row in last.dropna().iterrows():
+        name, exact, part = str(task).rpartition(":")[2].replace("_", " "), row["compbo"], row["compbo-model-128"]
+        lines.append(f"| {name} | {seed} | {exact:.4g} | {part:.4g} | {part / exact:.2f} |")
+    return "\n".join(lines)
+
+
 def draw(found: list[Effect]) -> None:
     """The effects as dots with intervals.
 
@@ -170,10 +192,15 @@ def main() -> None:
     table = from_bytes(RESULTS.read_bytes(), str(RESULTS))
     regret = normalised_regrets(table)
     found = effects(regret)
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table_of(found, regret)}\n\n{END}{after}", encoding="utf-8")
+    text = _filled(PAGE.read_text(encoding="utf-8"), BEGIN, table_of(found, regret), END)
+    large = large_table(from_bytes(LARGE.read_bytes(), str(LARGE)))
+    PAGE.write_text(_filled(text, LARGE_BEGIN, large, LARGE_END), encoding="utf-8")
     draw(found)
+
+
+def _filled(text: str, begin: str, table: str, end: str) -> str:
+    before, _, rest = text.partition(begin)
+    return f"{before}{begin}\n\n{table}\n\n{end}{rest.partition(end)[2]}"
 
 
 if __name__ == "__main__":

@@ -165,9 +165,9 @@ def optimize(
     [dim]compbo optimize --command "python train.py --lr {lr}" --space space.toml -n 128[/]
     """
     with interrupts_end_at_once():
-        from compbo.cli.optimize import Request, carry_out
+        from compbo.cli.optimize import OptimizeRequest, carry_out
 
-    request = Request(
+    request = OptimizeRequest(
         objective=objective,
         command=command,
         space=space,

@@ -15,11 +15,11 @@ from compbo.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compbo.cli.optimize import Request
+    from compbo.cli.optimize import OptimizeRequest
     from compbo.run.plan import RunPlan
 
 
-def check_dask(request: Request) -> None:
+def check_dask(request: OptimizeRequest) -> None:
     """OptionError for what cannot be on a cluster, before it is connected."""
     check_address(request.dask or "")
     if request.workers is not None:

@@ -34,7 +34,7 @@ PARAMETERS_SHOWN = 24  # of the best point
 
 
 @dataclass(frozen=True)
-class Request:
+class OptimizeRequest:
     """What the user typed; the fields have the names of the options in Python, as for `minimize`.
 
     objective, command: the two ways to name the objective. space: a TOML file. maximize: the direction. dask: the
@@ -62,7 +62,7 @@ class Request:
     settings: dict[str, Any]  # the other options of `Settings`
 
 
-def carry_out(request: Request) -> None:
+def carry_out(request: OptimizeRequest) -> None:
     """Check everything, run, show the result; an interrupted or failed run ends with the command that resumes it."""
     with interrupts_end_at_once():
         from optuna.storages import InMemoryStorage
@@ -107,7 +107,7 @@ def carry_out(request: Request) -> None:
         raise CommandError(f"Every evaluation failed; the last one: {last_failure(result.records)}", RUN_FAILED)
 
 
-def _required(request: Request) -> tuple[Space, int]:
+def _required(request: OptimizeRequest) -> tuple[Space, int]:
     """The space and the number of evaluations; OptionError for what is missing."""
     if (request.objective is None) == (request.command is None):
         raise ValueError('Give either a function (file.py:function) or --command "program {parameter}".')
@@ -129,7 +129,7 @@ def space_of(path: Path) -> Space:
 
 
 @contextmanager
-def _objective(request: Request, space: Space, plan: RunPlan) -> Iterator[tuple[Objective, RunPlan]]:
+def _objective(request: OptimizeRequest, space: Space, plan: RunPlan) -> Iterator[tuple[Objective, RunPlan]]:
     """The objective, and the plan for it: a function is evaluated in processes, a program is one and needs threads."""
     if request.command is None:
         with interrupts_end_at_once():

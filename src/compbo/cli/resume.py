@@ -15,13 +15,13 @@ from compbo.words import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compbo.cli.optimize import Request
+    from compbo.cli.optimize import OptimizeRequest
     from compbo.run.result import Result, RunError
 
 RESCUE = "compbo-run"  # name of the file in which an interrupted run without a storage is saved
 
 
-def how_to_resume(request: Request, storage: Any, result: Result, error: RunError | None = None) -> str:
+def how_to_resume(request: OptimizeRequest, storage: Any, result: Result, error: RunError | None = None) -> str:
     """A line that says where the run is and how to resume it; without a storage, the run is saved first.
 
     error: why it stopped, if it did.

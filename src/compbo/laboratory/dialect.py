@@ -17,7 +17,7 @@ DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 THOUSANDS = re.compile(r"[-+]?\d{1,3}(\.\d{3})+")
 
 
-class Table(NamedTuple):
+class CsvRows(NamedTuple):
     """The cells of a file: the header, and every line that is not empty with its number in the file."""
 
     header: list[str]
@@ -41,7 +41,7 @@ def decoded(data: bytes) -> tuple[str, str]:
         return data.decode("cp1252", errors="replace"), "cp1252"
 
 
-def read_table(data: bytes) -> Table:
+def read_table(data: bytes) -> CsvRows:
     """The table in the data of a CSV file as any spreadsheet writes it; ValueError, with the line, if it is none."""
     text, encoding = decoded(data)
     first, _, rest = text.partition("\n")
@@ -64,7 +64,7 @@ def read_table(data: bytes) -> Table:
     while header and not header[-1]:
         header.pop()
     commas = separator != ","
-    return Table(
+    return CsvRows(
         _checked_header(header, header_line), [(n, _fitted(header, n, row)) for n, row in lines], commas, encoding
     )
 
@@ -92,7 +92,7 @@ def _fitted(header: list[str], line: int, row: list[str]) -> list[str]:
     return [*row[: len(header)], *[""] * (len(header) - len(row))]
 
 
-def has_decimal_commas(table: Table) -> bool:
+def has_decimal_commas(table: CsvRows) -> bool:
     """Whether some number in it has a decimal comma."""
     return table.commas and any(DECIMAL_COMMA.fullmatch(cell) for _, row in table.lines for cell in row)
 

@@ -104,13 +104,13 @@ def results_of(space: Space, sheet: Sheet, value_column: str | None = None) -> R
                 complaints.append(Complaint(0, f'column "{column}" is not known: {hint} Rename it, or remove it'))
             else:
                 unused.append(column)
-    lines = [Line(number, row, sheet.style, []) for number, row in sheet.rows]
+    lines = [ResultLine(number, row, sheet.style, []) for number, row in sheet.rows]
     filled = [(line, _filled(space, line, value)) for line in lines]
     complaints += [complaint for line in lines for complaint in line.complaints]
     return Results([row for line, row in filled if not line.complaints], unused, complaints)
 
 
-class Line(NamedTuple):
+class ResultLine(NamedTuple):
     """One line of a sheet, and the list to which complaints about it are added."""
 
     number: int  # in the file
@@ -134,7 +134,7 @@ class Line(NamedTuple):
         self.complaints.append(Complaint(self.number, what))
 
 
-def _filled(space: Space, line: Line, value_column: str) -> Filled:
+def _filled(space: Space, line: ResultLine, value_column: str) -> Filled:
     """A line as it was filled in."""
     params: dict[str, Any] = {}
     rounding: dict[str, float] = {}
@@ -154,7 +154,7 @@ def _filled(space: Space, line: Line, value_column: str) -> Filled:
     return Filled(line.number, number, params, rounding, *_result(line, value_column), str(comment), error)
 
 
-def _result(line: Line, value_column: str) -> tuple[float | None, bool]:
+def _result(line: ResultLine, value_column: str) -> tuple[float | None, bool]:
     """The value, and whether the evaluation failed; neither if it is not there yet."""
     state = str(line.cells.get(STATE) or "")
     value = line.read(value_column, lambda cell: math.nan if _says_failed(cell) else line.style.number(cell))

@@ -34,7 +34,7 @@ class ToldBeforeError(ValueError):
     """A trial has another result already."""
 
 
-class _Told(NamedTuple):
+class _ToldSheet(NamedTuple):
     """What a row tells: a result for a pending trial, or one for a trial that was told before."""
 
     evaluation: Evaluation
@@ -48,7 +48,7 @@ def tell_results(run: StoredRun, results: Results, place: object, *, replace: bo
     """
     contents = run.contents()
     complaints = list(results.complaints)
-    told: dict[int, tuple[Filled, _Told]] = {}
+    told: dict[int, tuple[Filled, _ToldSheet]] = {}
     known: list[Filled] = []
     for row in results.told:
         try:
@@ -76,7 +76,7 @@ def tell_results(run: StoredRun, results: Results, place: object, *, replace: bo
     return Told([found.evaluation for _, found in told.values()], replaced, known)
 
 
-def _told(space: Space, contents: Contents, row: Filled, *, replace: bool) -> _Told | None:
+def _told(space: Space, contents: Contents, row: Filled, *, replace: bool) -> _ToldSheet | None:
     """The result that a row tells; None if the run has it already. ValueError if it is about no trial that takes it."""
     history = contents.history
     number = row.number if row.number is not None else _number_described(space, history, row)
@@ -84,7 +84,7 @@ def _told(space: Space, contents: Contents, row: Filled, *, replace: bool) -> _T
     if pending is not None:
         params = space.validate({**pending, **_set_differently(space, row, pending)})
         suggested = dict(pending) if params != pending else None
-        return _Told(Evaluation(params, row.value, _message(row), number, suggested, _error(row)), is_pending=True)
+        return _ToldSheet(Evaluation(params, row.value, _message(row), number, suggested, _error(row)), is_pending=True)
     now = contents.now(number)
     if history.pending_point(now) is not None:
         if row.failed:
@@ -100,7 +100,7 @@ def _told(space: Space, contents: Contents, row: Filled, *, replace: bool) -> _T
         value = "as failed" if before.value is None else f"with the value {before.value!r}"
         raise ToldBeforeError(f"trial {number} was told already, {value}")
     params = space.validate({**before.params, **_set_differently(space, row, before.params)})
-    return _Told(Evaluation(params, row.value, _message(row), now, error=_error(row)), is_pending=False)
+    return _ToldSheet(Evaluation(params, row.value, _message(row), now, error=_error(row)), is_pending=False)
 
 
 def evaluations_of(space: Space, results: Results, place: object) -> list[tuple[Filled, Evaluation]]:

@@ -4,7 +4,7 @@ A callback stops a run by returning `compbo.STOP`:
 
 >>> import compbo
 >>> compbo.STOP
-<Answer.STOP: 'stop'>
+<CallbackAnswer.STOP: 'stop'>
 >>> compbo.minimize(lambda p: p["n"], {"n": compbo.Int(1, 9)}, evaluations=9, callback=lambda _: compbo.STOP).stopped
 <Stopped.CALLBACK: 'stopped by the callback'>
 """
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 log = logging.getLogger("compbo")
 
 
-class Answer(Enum):
+class CallbackAnswer(Enum):
     """What a callback of `minimize` or `maximize` may return."""
 
     STOP = "stop"
 
 
-STOP = Answer.STOP
+STOP = CallbackAnswer.STOP
 
 
 class Stopped(StrEnum):

@@ -11,7 +11,7 @@ import numpy as np
 
 from compbo.space.parameters import Parameter, plain
 from compbo.space.scales import SCALES, round_digits, warp
-from compbo.space.steps import MOST_DIGITS, FewDigits, Steps
+from compbo.space.steps import MOST_DIGITS, EvenSteps, FewDigits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ class Float(Parameter):
         if self.step is not None:
             if not _is_number(self.step) or not 0 < self.step < math.inf:
                 raise ValueError(f"step must be a positive number, got {self.step!r}")
-            Steps.between(self.low, self.high, self.step)
+            EvenSteps.between(self.low, self.high, self.step)
         if self.digits is not None:
             if not isinstance(self.digits, int) or isinstance(self.digits, bool) or not 1 <= self.digits <= MOST_DIGITS:
                 raise ValueError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {self.digits!r}")
@@ -114,9 +114,9 @@ class Float(Parameter):
         return values
 
     @cached_property
-    def steps(self) -> Steps | None:
+    def steps(self) -> EvenSteps | None:
         """What can be suggested where there is a step."""
-        return None if self.step is None else Steps.between(self.low, self.high, self.step)
+        return None if self.step is None else EvenSteps.between(self.low, self.high, self.step)
 
     @property
     def levels(self) -> Sequence[float] | None:

@@ -23,10 +23,10 @@ _LINEAR_DECADES, _BILOG_DECADES = 12, 10  # below the largest number, or below 1
 
 
 @dataclass(frozen=True)
-class Steps(Sequence[float]):
+class EvenSteps(Sequence[float]):
     """low, low + step, ... up to high (`size` values), none of them listed: number k is (first + k stride) 10^exponent.
 
-    >>> steps = Steps.between(0.1, 0.5, 0.1)
+    >>> steps = EvenSteps.between(0.1, 0.5, 0.1)
     >>> list(steps), len(steps)
     ([0.1, 0.2, 0.3, 0.4, 0.5], 5)
     """
@@ -37,7 +37,7 @@ class Steps(Sequence[float]):
     size: int
 
     @classmethod
-    def between(cls, low: float, high: float, step: float) -> Steps:
+    def between(cls, low: float, high: float, step: float) -> EvenSteps:
         """The steps from low to high; ValueError if high is not one of them, or a double cannot hold them."""
         decimals = [Decimal(repr(number)).normalize() for number in (low, high, step)]
         exponent = min(int(decimal.as_tuple().exponent) for decimal in decimals)
