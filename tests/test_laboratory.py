@@ -301,6 +301,8 @@ UNREADABLE = [
     ("number;value\n0;1.234\n1;0,5\n", "line 2: value: '1.234' may be a thousand times more"),
     ("number;value\n0;1.234,5\n", "line 2: value: '1.234,5' has two kinds of separators"),
     ('number,value\n0,"1,5"\n', "line 2: value: '1,5' is not a number (with commas between the cells"),
+    ("number,value\n0,1e400\n", "line 2: value: '1e400' is not finite; write failed where there is no value"),
+    ("number,value\n0,-inf\n", "line 2: value: '-inf' is not finite; write failed where there is no value"),
 ]
 
 
@@ -405,6 +407,7 @@ def succeed(*commands: list[str]) -> None:
     assert [process.returncode for process in running] == [0] * len(commands), said
 
 
+@pytest.mark.long
 def test_processes_that_ask_and_tell_at_the_same_time_wait_for_each_other(folder: Path) -> None:
     """Three begin one run at once; then two ask while two others tell."""
     ask = ["ask", "run.db", "--space", "space.toml", "-n", "2"]

@@ -255,6 +255,7 @@ def busy(browser: Browser, file: Path) -> float:
     return float(metrics["TaskDuration"])
 
 
+@pytest.mark.long
 def test_the_page_of_all_cells_costs_the_browser_little_more_than_a_small_one(
     browser: Browser, files: dict[str, Path]
 ) -> None:

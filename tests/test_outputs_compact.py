@@ -80,6 +80,7 @@ def outputs(study: object, folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.*"))}
 
 
+@pytest.mark.long
 def test_every_output_is_the_same_from_the_folder_and_from_the_compact_file(tmp_path: Path) -> None:
     some = mixed_cells()
     rows = [row(cell) for cell in some[3:]] + [failed_row(some[0])]

@@ -106,6 +106,7 @@ def test_a_plugin_that_cannot_be_imported(folder: Path, name: str, text: str | N
         assert not out
 
 
+@pytest.mark.long
 def test_a_study_in_two_processes(folder: Path) -> None:
     arguments = ("--grid", "mine.toml", "--plugin", "own_skeletons.py")
     out, _ = study_output("list", *arguments, cwd=folder)
@@ -130,6 +131,7 @@ def test_a_study_in_two_processes(folder: Path) -> None:
         study_output(*command, "--results", "results", cwd=folder)
 
 
+@pytest.mark.long
 def test_retry_loads_it_too(folder: Path) -> None:
     arguments = ("--grid", "mine.toml", "--plugin", "own_skeletons.py")
     study_output("run", *arguments, "--time-limit", "0.01", "--seed", "0", cwd=folder)

@@ -183,7 +183,7 @@ def test_every_chart_of_a_full_run_exists_and_has_marks(hostile_page: Visit) -> 
     page = hostile_page.page
     names = page.locator("[data-chart]").evaluate_all("all => all.map((one) => one.dataset.chart)")
     slices = [f"slice_{i}" for i in range(8)]
-    several = ["progress", "parallel", "importance", *slices, "pair_mean", "pair_error"]
+    several = ["progress", "parallel", "importance", *slices, "pair_mean", "pair_error", "check"]
     assert sorted(names) == sorted([*several, "verdicts", "restarts", "gains", "seconds"])
     marks = "one => one.querySelectorAll('.points path, .lines path, .bars path, .heatmaplayer image').length"
     for name in names:

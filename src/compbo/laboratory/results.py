@@ -157,13 +157,23 @@ def _filled(space: Space, line: ResultLine, value_column: str) -> Filled:
 def _result(line: ResultLine, value_column: str) -> tuple[float | None, bool]:
     """The value, and whether the evaluation failed; neither if it is not there yet."""
     state = str(line.cells.get(STATE) or "")
-    value = line.read(value_column, lambda cell: math.nan if _says_failed(cell) else line.style.number(cell))
+    value = line.read(value_column, lambda cell: _value(line.style.number, cell))
     failed = bool(line.read(FAILED, yes_or_no)) or state == FAIL
     if value is not None and math.isfinite(value) and failed:
         line.complain(f"it has a {value_column} and is marked as failed; delete one of them")
     if value is not None and not math.isfinite(value):
         value, failed = None, True
     return (None, False) if state == RUNNING else (value, failed)
+
+
+def _value(number: Callable[[Any], float], cell: Any) -> float:
+    """The value in a cell; NaN where it says that the evaluation failed."""
+    if _says_failed(cell):
+        return math.nan
+    value = number(cell)
+    if not math.isfinite(value):
+        raise ValueError(f"{cell!r} is not finite; write failed where there is no value")
+    return value
 
 
 def _says_failed(cell: Any) -> bool:

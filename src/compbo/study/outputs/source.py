@@ -59,6 +59,13 @@ def read_results(path: str | Path) -> pd.DataFrame:
 def read_full(path: str | Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """The table of a results folder, the path, or some of its columns."""
     place = Path(path)
+    if place.is_file():
+        raise OptionError(
+            "results",
+            "{option:{place}} is a file; the whole table needs the results folder: name it, or ask for the compact "
+            "form.",
+            place=place,
+        )
     if not (place / "cells").is_dir():
         raise OptionError(
             "results",

@@ -34,8 +34,9 @@ def register(task: Task | Callable[[int], Task], name: str | None = None) -> Tas
     >>> from compbo.space import Float, Space
     >>> from compbo.study.tasks import FunctionTask
     >>> bowl = register(FunctionTask("bowl", Space({"x": Float(-1, 1)}), lambda params: params["x"] ** 2))
-    >>> get_task("bowl") is bowl, list_tasks("own")
-    (True, ['bowl'])
+    >>> get_task("bowl") is bowl, "bowl" in list_tasks("own")
+    (True, True)
+    >>> del OWN["bowl"]
     """
     if isinstance(task, type) or not (isinstance(task, Task) or callable(task)):
         raise ValueError(f"register: a task, or a function of the seed that returns one, is wanted, got {task!r}.")
