@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_dask(request: OptimizeRequest) -> None:
-    """OptionError for what cannot be on a cluster, before it is connected."""
+    """OptionError for what a request asks of a cluster and cannot have, before it is connected."""
     check_address(request.dask or "")
     if request.workers is not None:
         raise OptionError("workers", "Give {option} or {dask}, not both: the workers of a cluster are its own.")

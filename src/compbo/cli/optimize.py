@@ -63,7 +63,7 @@ class OptimizeRequest:
 
 
 def carry_out(request: OptimizeRequest) -> None:
-    """Check everything, run, show the result; an interrupted or failed run ends with the command that resumes it."""
+    """Check a request, run it, show the result; an interrupted or failed run ends with the command that resumes it."""
     with interrupts_end_at_once():
         from optuna.storages import InMemoryStorage
 

@@ -24,7 +24,7 @@ RESCUE = "compbo-run"  # name of the file in which an interrupted run without a 
 def how_to_resume(request: OptimizeRequest, storage: Any, result: Result, error: RunError | None = None) -> str:
     """A line that says where the run is and how to resume it; without a storage, the run is saved first.
 
-    error: why it stopped, if it did.
+    request: what the command asked for. error: why it stopped, if it did.
     """
     done = sum(record.state != RUNNING for record in result.records)
     if done == 0:

@@ -93,7 +93,7 @@ def _fitted(header: list[str], line: int, row: list[str]) -> list[str]:
 
 
 def has_decimal_commas(table: CsvRows) -> bool:
-    """Whether some number in it has a decimal comma."""
+    """Whether some number in a table has a decimal comma."""
     return table.commas and any(DECIMAL_COMMA.fullmatch(cell) for _, row in table.lines for cell in row)
 
 
