@@ -55,6 +55,7 @@ class CMAES:
         numbers = np.random.default_rng(next_seed(task.generator))
         with single_threaded_blas(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="elements of z2")  # a long evolution path in many dimensions
+            warnings.filterwarnings("ignore", message="Could not import matplotlib")  # pycma draws; we do not
             return self._evolve(task, restarts, numbers)
 
     def _evolve(self, task: Maximisation, restarts: RestartBatch, numbers: np.random.Generator) -> Status:
