@@ -170,6 +170,22 @@ class TestFunctionsAsMaximizers:
         with pytest.raises(ValueError, match=r"Maximizer stray: it must return points of the shape of x0, \("):
             compbo.minimize(bowl, SPACE, evaluations=5, initial_points=4, maximizer=stray)
 
+    def test_no_finite_number_is_refused(self) -> None:
+        def lost(oracle: Any, x0: torch.Tensor, **more: Any) -> torch.Tensor:
+            return x0 * torch.nan
+
+        lost.form = "ERM"  # type: ignore[attr-defined]
+        with pytest.raises(ValueError, match="Maximizer lost: none of the numbers that it returned is finite"):
+            compbo.minimize(bowl, SPACE, evaluations=5, initial_points=4, maximizer=lost)
+
+    def test_an_error_of_its_own_names_it(self) -> None:
+        def broken(oracle: Any, x0: torch.Tensor, **more: Any) -> torch.Tensor:
+            raise ValueError("mine")
+
+        broken.form = "ERM"  # type: ignore[attr-defined]
+        with pytest.raises(RuntimeError, match="Maximizer broken failed: ValueError: mine"):
+            compbo.minimize(bowl, SPACE, evaluations=5, initial_points=4, maximizer=broken)
+
     def test_it_leaves_neither_the_box_nor_its_best(self) -> None:
         def far(oracle: Any, x0: torch.Tensor, **more: Any) -> torch.Tensor:
             moved = x0 + 7.0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from compbo.errors import OptionError
+from compbo.evaluation import describe
 from compbo.maximizers.climb import Traits
 from compbo.maximizers.entry import Entry
 from compbo.maximizers.restarts import is_better, values_on_fixed_draw
@@ -40,7 +41,7 @@ class FunctionClimb:
         """Call the function, then compare start and end on one fixed draw."""
         oracle, start = task.oracle, restarts.x
         oracle.start(task.generator)
-        found = self.function(oracle, start.clone(), budget=task.budget, box=task.box, generator=task.generator)
+        found = self._call(task, start.clone())
         ends = self._points(found, start)
         self._arrive(task, restarts, start)
         restarts.info.start_value = restarts.info.value
@@ -53,6 +54,13 @@ class FunctionClimb:
         restarts.info.jitter = max(restarts.info.jitter, found.jitter)
         return found.status
 
+    def _call(self, task: Maximisation, x0: Tensor) -> object:
+        """Call the function; an error of its own names it."""
+        try:
+            return self.function(task.oracle, x0, budget=task.budget, box=task.box, generator=task.generator)
+        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+            raise RuntimeError(f"Maximizer {self.name} failed: {describe(error)}") from error
+
     def _points(self, found: object, start: Tensor) -> list[Tensor]:
         """Where the restarts ended: the best points of a trace and then the final ones, or the points given."""
         candidates = [found.best, found.final] if isinstance(found, Trace) else [found]
@@ -63,7 +71,10 @@ class FunctionClimb:
                     f"Maximizer {self.name}: it must return points of the shape of x0, {tuple(start.shape)}, or a "
                     f"compbo.types.Trace of them; it returned {given}."
                 )
-        return [points.detach().to(DTYPE) for points in candidates if isinstance(points, torch.Tensor)]
+        ends = [points.detach().to(DTYPE) for points in candidates if isinstance(points, torch.Tensor)]
+        if not any(bool(torch.isfinite(points).any()) for points in ends):
+            raise ValueError(f"Maximizer {self.name}: none of the numbers that it returned is finite.")
+        return ends
 
     @staticmethod
     def _arrive(task: Maximisation, restarts: RestartBatch, x: Tensor) -> None:
