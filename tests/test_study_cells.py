@@ -106,7 +106,8 @@ def test_methods_are_paired_by_their_initial_design() -> None:
 
 def test_presets_are_those_of_the_documents() -> None:
     papers = ["paper", "paper-exact", "paper-time"]
-    assert preset_names() == ["dim16", "dim16-shifted", "kernels", *papers, "smoke", "tuning-tasks"]
+    sixteen, others = ["controls", "dim16", "dim16-shifted"], ["smoke", "tuning-core", "tuning-tasks"]
+    assert preset_names() == [*sixteen, "high-dimensions", "kernels", *papers, *others]
     assert all(load_grid(name).about for name in preset_names())
 
 
