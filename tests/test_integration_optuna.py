@@ -17,6 +17,7 @@ from compbo.bo.verdict import Verdict
 from compbo.evaluation import Evaluation
 from compbo.integrations.optuna import CompBOSampler, telemetry
 from compbo.integrations.optuna.claims import holds
+from compbo.integrations.optuna.conditions import union_search_space
 from compbo.integrations.optuna.planning import decide
 from compbo.integrations.optuna.trials import JointBatch, Reader, StudyView, publish
 from compbo.storage import load_optimizer
@@ -227,10 +228,58 @@ class TestTrials:
         assert [t.state.name for t in study.trials] == ["COMPLETE", "PRUNED"] * 5
 
 
+class TestConditionalParameters:
+    def branches(self, trial: Trial) -> float:
+        if trial.suggest_categorical("kind", ["x", "y"]) == "x":
+            return 0.5 + trial.suggest_float("only x", 0, 1)
+        return trial.suggest_float("only y", 0, 1) + 0.1 * trial.suggest_int("count", 1, 5)
+
+    def test_all_of_them_are_modelled(self, caplog: pytest.LogCaptureFixture) -> None:
+        study = optuna.create_study(sampler=cheap(n_startup_trials=8))
+        study.optimize(self.branches, n_trials=20)
+        found = study.sampler.infer_relative_search_space(study, study.trials[0])
+        assert set(found) == {"kind", "only x", "only y", "count"}
+        assert not caplog.records
+        late = [trial.params for trial in study.trials[12:]]
+        assert sum(params["kind"] == "y" for params in late) >= 6
+        assert study.best_value < 0.15  # the least is 0.1; uniform draws of a branch would not come near
+
+    def test_what_is_left_out_does_not_tell_points_apart(self) -> None:
+        study = optuna.create_study(sampler=cheap())
+        study.optimize(self.branches, n_trials=12)
+        trials = study.get_trials()
+        reader = Reader(union_search_space(trials), trials)
+        one, other = (reader.point({"kind": "x", "only x": 0.3, "only y": y, "count": 2}) for y in (0.1, 0.9))
+        assert one == other == reader.point({"kind": "x", "only x": 0.3})
+        assert reader.point({"kind": "y", "only y": 0.3}) is None  # the count is missing without a reason
+
+    def test_a_failed_trial_without_its_parameters_is_no_point(self) -> None:
+        study = optuna.create_study(sampler=cheap())
+        study.optimize(self.branches, n_trials=12)
+        broken = study.ask({"kind": CategoricalDistribution(["x", "y"])})
+        study.tell(broken, state=TrialState.FAIL)
+        trials = study.get_trials()
+        reader = Reader(union_search_space(trials), trials)
+        assert len(reader.view(trials, without=-1, batches_from=0).evaluations) == 12
+
+    def test_numbers_decide_by_a_threshold(self) -> None:
+        def layers(trial: Trial) -> float:
+            count = trial.suggest_int("layers", 1, 4)
+            return sum(trial.suggest_float(f"width {i}", 0, 1) for i in range(count))
+
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+        study.optimize(layers, n_trials=30)
+        trials = study.get_trials()
+        space = Reader(union_search_space(trials), trials).space
+        assert space.left_out({"layers": 2}) == {"width 2", "width 3"}
+        assert space.left_out({"layers": 4}) == set()
+
+
 class TestIndependentParameters:
     def conditional(self, trial: Trial) -> float:
+        """The range of the second parameter depends on the first, so it stays outside the model."""
         kind = trial.suggest_categorical("kind", ["x", "y"])
-        return trial.suggest_float(f"only {kind}", 0, 1)
+        return trial.suggest_float("only", 0, 1 if kind == "x" else 0.9)
 
     def test_they_are_said_to_be_so_once(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.WARNING, logger="compbo")

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from optuna.samplers import BaseSampler, RandomSampler
-from optuna.search_space import intersection_search_space
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
 
@@ -18,6 +17,7 @@ from compbo.bo.starts import StartPolicy
 from compbo.bo.suggest import suggest
 from compbo.inputs import whole_number
 from compbo.integrations.optuna.claims import holds
+from compbo.integrations.optuna.conditions import union_search_space
 from compbo.integrations.optuna.planning import Decision, decide, first_of_block
 from compbo.integrations.optuna.trials import CONSTRAINTS, FINAL, PLAN, POINT, Reader, publish
 from compbo.seeds import derive_seed
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NOT_SHARED = "only parameters that every completed trial has, with one range, are optimised together."
+CHANGING = "only parameters that have one range in all completed trials are optimised together."
 ATTEMPTS = 5  # to find a point that no other trial has
 
 
@@ -58,10 +58,10 @@ class CompBOSampler(BaseSampler):
         batch_size: how many consecutive trials are planned together, as one joint batch: the number of workers.
         seed: the source of everything random; None draws one.
         n_startup_trials: trials before the first that uses a model.
-        independent_sampler: for parameters that not all trials share; None: uniform, from the seed and the trial's
-            number.
+        independent_sampler: for parameters that no completed trial has, or whose range changes; None: uniform, from
+            the seed and the trial's number.
         constraints_func: at most 0 where feasible, as in Optuna's samplers; `Trial.set_constraint` is read too.
-        warn_independent_sampling: whether to log the parameters that not all trials share.
+        warn_independent_sampling: whether to log the parameters that stay outside the model.
         hyperparameters: of the maximizer, where it is given by its name.
         noise: standard deviation of the values, 0 for none; None to learn it.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
@@ -120,10 +120,13 @@ class CompBOSampler(BaseSampler):
             self._independent_sampler.reseed_rng()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """The parameters that all completed trials share, without those that can take one value only."""
+        """The parameters of all completed trials, conditional ones too, without those that can take one value only.
+
+        A parameter whose range changes from trial to trial is left to the independent sampler.
+        """
         del trial
-        shared = intersection_search_space(study.get_trials(deepcopy=False))
-        return {name: found for name, found in shared.items() if not found.single() and not _obstacle(name, found)}
+        known = union_search_space(study.get_trials(deepcopy=False))
+        return {name: found for name, found in known.items() if not found.single() and not _obstacle(name, found)}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -135,7 +138,9 @@ class CompBOSampler(BaseSampler):
             publish(storage, trial_id, POINT, {})
             return {}
         try:
-            decision = self._claimed(study, trial, Reader(dict(sorted(search_space.items()))))
+            decision = self._claimed(
+                study, trial, Reader(dict(sorted(search_space.items())), study.get_trials(deepcopy=False))
+            )
         except BaseException:
             publish(storage, trial_id, POINT, {})  # it evaluates nothing: others need not work out or avoid its point
             raise
@@ -176,14 +181,14 @@ class CompBOSampler(BaseSampler):
     ) -> Any:
         """A value for a parameter that is not, or not yet, part of the common space."""
         self._check(study)
-        if self._warn_independent_sampling and _could_have_known(study, trial):
+        if self._warn_independent_sampling and _could_have_known(study, trial, param_name):
             self._warn_independent_sampling = False
             logger.warning(
                 "Parameter %r of trial %d is drawn on its own, outside the model: %s This is said once; "
                 "warn_independent_sampling=False silences it.",
                 param_name,
                 trial.number,
-                _obstacle(param_name, param_distribution) or NOT_SHARED,
+                _obstacle(param_name, param_distribution) or CHANGING,
             )
         sampler = self._independent_sampler
         if sampler is None:
@@ -210,9 +215,10 @@ class CompBOSampler(BaseSampler):
             raise ValueError(f"CompBOSampler optimises one objective; this study has {len(study.directions)}.")
 
 
-def _could_have_known(study: Study, trial: FrozenTrial) -> bool:
-    """Whether some trial was complete when this one began, so that there was a common space to begin with."""
-    ends = [t.datetime_complete for t in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))]
+def _could_have_known(study: Study, trial: FrozenTrial, name: str) -> bool:
+    """Whether some trial with this parameter was complete when this one began."""
+    completed = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    ends = [other.datetime_complete for other in completed if name in other.distributions]
     start = trial.datetime_start
     return start is not None and any(end is not None and end <= start for end in ends)
 

@@ -15,6 +15,7 @@ from optuna.trial import TrialState
 from compbo.bo.history import History
 from compbo.bo.numbered_point import NumberedPoint
 from compbo.evaluation import Evaluation
+from compbo.integrations.optuna.conditions import conditional_space
 from compbo.space import Space
 from compbo.space.convert import on_its_step
 from compbo.storage.signature import pack, unpack
@@ -89,11 +90,16 @@ class Announced(NamedTuple):
 
 
 class Reader:
-    """Reads trials in the terms of one search space."""
+    """Reads trials in the terms of one search space.
 
-    def __init__(self, search_space: Mapping[str, BaseDistribution]) -> None:
+    Args:
+        search_space: distributions by name.
+        trials: of the study, which tell what is conditional on what.
+    """
+
+    def __init__(self, search_space: Mapping[str, BaseDistribution], trials: Sequence[FrozenTrial] = ()) -> None:
         self._distributions = dict(search_space)
-        self.space = Space.from_optuna(self._distributions)
+        self.space = conditional_space(Space.from_optuna(self._distributions), trials)
 
     def view(self, trials: Sequence[FrozenTrial], *, without: int, batches_from: int) -> StudyView:
         """The study as one trial, number `without`, sees it; joint batches of the trials from a number on."""
@@ -113,10 +119,15 @@ class Reader:
         )
 
     def _finished_point(self, trial: FrozenTrial) -> Point | None:
-        """Its point, or None if it has another one of these parameters, or the same one with another range."""
-        if any(trial.distributions.get(name) != wanted for name, wanted in self._distributions.items()):
+        """Its point, or None if one of these parameters has another range there, or is missing without a reason.
+
+        What a completed trial has not asked for has no effect on its value: it stands at its middle.
+        """
+        there = trial.distributions
+        if any(name in there and there[name] != wanted for name, wanted in self._distributions.items()):
             return None
-        return self.point(trial.params)
+        middle = self.space.middle if trial.state == TrialState.COMPLETE else {}
+        return self.point({**middle, **trial.params})
 
     def _has_more(self, trial: FrozenTrial) -> bool:
         return any(not d.single() for name, d in trial.distributions.items() if name not in self._distributions)
@@ -124,7 +135,8 @@ class Reader:
     def _announced(self, trial: FrozenTrial) -> Announced:
         """What an unfinished trial will evaluate."""
         published = unpack(POINT, trial.system_attrs)
-        point = self.point({**(published or {}), **trial.system_attrs.get(FIXED, {}), **trial.params})
+        middle = self.space.middle if published else {}  # of parameters that were unknown when it was published
+        point = self.point({**middle, **(published or {}), **trial.system_attrs.get(FIXED, {}), **trial.params})
         return Announced(
             point,
             final=bool(trial.system_attrs.get(FINAL)) or published is None,  # without a claim it is not one of ours
@@ -139,10 +151,11 @@ class Reader:
         return JointBatch(plan["anchor"], usable) if usable and len(usable) == len(points) else None
 
     def point(self, params: Mapping[str, Any]) -> Point | None:
-        """The point of these parameters; None if one is missing or does not belong to the space."""
+        """The point of these parameters; None if one is missing that is not left out, or does not belong there."""
+        known = self.space.filled(params)
         try:
             return self.space.validate(
-                {name: on_its_step(params[name], wanted) for name, wanted in self._distributions.items()}
+                {name: on_its_step(known[name], wanted) for name, wanted in self._distributions.items()}
             )
         except (KeyError, ValueError):
             return None
