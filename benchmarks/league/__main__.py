@@ -1,6 +1,6 @@
 """Run the league: `make league`, or python -m benchmarks.league core --results league-runs --workers 2.
 
-Ctrl-C at any moment; the same command goes on. Then `--export` writes results/league.parquet, and `make results` the page.
+Ctrl-C at any moment; the same command goes on. Then `--export` writes results/league.parquet, `make results` the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ PARTS = {"core": ("core",), "rest": ("rest",), "all": ("core", "rest")}
 # The fast ones first: a league that is stopped early has them on all tasks of its seeds.
 STAGES = (
     ("compbo", "random-search", "pycma", "optuna-tpe"),
-    ("botorch-qlogei", "botorch-qlogei-sequential", "turbo"),
+    ("turbo",),
+    ("botorch-qlogei", "botorch-qlogei-sequential"),
     ("hebo", "smac", "optuna-gp"),
 )
 

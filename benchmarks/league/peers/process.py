@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ class PeerError(RuntimeError):
 
 
 def python_of(peer: str) -> Path:
-    """The interpreter of a peer's environment: COMPBO_LEAGUE_HEBO or .venv-hebo/bin/python; PeerError if there is none."""
+    """The python of a peer's environment, COMPBO_LEAGUE_HEBO or .venv-hebo/bin/python; PeerError if there is none."""
     variable = f"COMPBO_LEAGUE_{peer.upper()}"
     place = Path(os.environ.get(variable) or ROOT / f".venv-{peer}" / "bin" / "python")
     if not place.is_file():
@@ -80,16 +81,15 @@ class PeerProcess:
     def _last_words(self) -> str:
         self._process.wait()
         self._words.seek(max(0, self._words.seek(0, os.SEEK_END) - KEPT))
-        return self._words.read().decode(errors="replace").strip() or f"exit code {self._process.returncode}"
+        lines = self._words.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"exit code {self._process.returncode}"
 
     def close(self) -> None:
         """Let it end."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                try:
+                with suppress(BrokenPipeError):  # a request that was not read
                     pipe.close()
-                except BrokenPipeError:  # a request that was not read
-                    pass
         self._process.wait()
         self._words.close()
 
@@ -107,17 +107,23 @@ class PeerMethod:
         self._space, self._variables = task.space, variables_of(task.space)
         self.last_ask: Mapping[str, Any] = {}
         self._process = PeerProcess(command)
+        try:
+            self._open(cell)
+        except PeerError:
+            self.close()
+            raise
+
+    def _open(self, cell: Cell) -> None:
+        peer, wanted = cell.method.kind, dict(cell.method.hyperparameters).get("version")
         version = self._process.request(
             do="open",
             variables=[variable.description() for variable in self._variables],
-            seed=derive_seed(cell.seed, cell.method.kind) % 2**31,
+            seed=derive_seed(cell.seed, peer) % 2**31,
             initial=cell.initial,
             evaluations=cell.initial + cell.batch * cell.steps,
         )["version"]
-        wanted = dict(cell.method.hyperparameters).get("version")
         if version != wanted:
-            self.close()
-            raise PeerError(f"{cell.method.kind} is {version} here, {wanted} in the cell: run `make league-peers`.")
+            raise PeerError(f"{peer} is {version} here, {wanted} in the cell: run `make league-peers`.")
 
     def ask(self, count: int) -> list[Point]:
         """The next points."""

@@ -2,8 +2,9 @@
 
 Numbers are the paper's: base length 0.8, from 2^-7 to 1.6; doubled after 3 batches in a row that improve on the best
 value, halved after ceil(d / q) that do not; min(100 d, 5000) candidates that differ from the centre in each coordinate
-with probability min(1, 20 / d); a Matern-5/2 kernel with a lengthscale per dimension, all hyperparameters in the paper's
-bounds. The model and its fit are BoTorch's and GPyTorch's.
+with probability min(1, 20 / d); a Matern-5/2 kernel with a lengthscale per dimension, all hyperparameters in the
+paper's bounds. As in the authors' code a gain below 0.1 % is no improvement. Model and fit are BoTorch's and
+GPyTorch's.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ FIRST_LENGTH, LEAST_LENGTH, LARGEST_LENGTH = 0.8, 0.5**7, 1.6
 SUCCESSES_TO_GROW = 3
 MOST_CANDIDATES = 5000
 COORDINATES_MOVED = 20  # of a candidate, on average
-LEAST_GAIN = 1e-3  # of |best|, in the authors' code: less is no success
+LEAST_GAIN = 1e-3  # of |best|: less is no success
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The parameters of a space as plain numbers, for a peer in another environment that does not know compbo.
 
-A real variable is the coordinate in the unit cube: the scale (log, logit) has been applied. An integer is the number, or
-the place in an ordered list. A choice is its place in the list of choices.
+A real variable is the coordinate in the unit cube: the scale (log, logit) has been applied. An integer is the number,
+or the place in an ordered list. A choice is its place in the list of choices.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Peer:
     """The optimiser of a cell; the model begins after the initial design, which it is told."""
 
     def __init__(self, request):
-        np.random.seed(request["seed"])
+        np.random.seed(request["seed"])  # noqa: NPY002 - HEBO draws from it
         torch.manual_seed(request["seed"])
         self.names = [variable["name"] for variable in request["variables"]]
         space = DesignSpace().parse([parameter(variable) for variable in request["variables"]])

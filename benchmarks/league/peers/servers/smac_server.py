@@ -22,6 +22,11 @@ from smac.initial_design import AbstractInitialDesign
 from smac.runhistory import StatusType, TrialInfo, TrialValue
 
 
+def unused(config, seed=0):  # noqa: ARG001
+    """SMAC wants a function with these arguments; it is asked and told, and never calls it."""
+    return 0.0
+
+
 class NoDesign(AbstractInitialDesign):
     """No points of its own."""
 
@@ -60,7 +65,7 @@ class Peer:
         )
         self.facade = Facade(
             scenario,
-            lambda config, seed=0: 0.0,  # SMAC wants one; it is asked and told
+            unused,
             initial_design=NoDesign(scenario),
             intensifier=Facade.get_intensifier(scenario, max_config_calls=1),
             logging_level=False,
