@@ -6,9 +6,11 @@ Ctrl-C at any moment; the same command goes on. Then `--export` writes results/l
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compbo.errors import CompboError
 from compbo.plugins import load_plugin
 
 if TYPE_CHECKING:
@@ -79,15 +81,25 @@ def main() -> None:
         return
     if len(folders) > 1:
         parser.error("cells are run into one results folder; give --results once.")
+    try:
+        run(given.part, folders[0], given.method or (), given.workers, retry=given.retry)
+    except KeyboardInterrupt:
+        sys.exit(f"Interrupted. What was finished is in {folders[0]}; the same command goes on with the rest.")
+    except CompboError as error:
+        sys.exit(str(error))
+
+
+def run(part: str, folder: Path, methods: Sequence[str], workers: int, *, retry: bool) -> None:
+    """Run the cells of a part that are not in the folder yet; methods: only these, if there are any."""
     from compbo.study.engine.driver import run_study
     from compbo.study.engine.messages import Limits
     from compbo.study.engine.pools import LocalPool
     from compbo.study.grid import Filter
     from compbo.study.results import Store
 
-    cells = Filter(optimiser=tuple(given.method or ())).apply(league_cells(given.part))
-    print(f"{len(cells)} cells, results in {folders[0]}", flush=True)
-    done = run_study(cells, Store(folders[0]), lambda: LocalPool(given.workers, Limits()), retry=given.retry)
+    cells = Filter(optimiser=tuple(methods)).apply(league_cells(part))
+    print(f"{len(cells)} cells, results in {folder}", flush=True)
+    done = run_study(cells, Store(folder), lambda: LocalPool(workers, Limits()), retry=retry)
     print(f"{done.there_before} were there, {done.run} were run, {done.failed} failed.")
 
 

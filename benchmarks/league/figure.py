@@ -66,8 +66,10 @@ def draw(runs: pd.DataFrame, path: Path) -> None:
         axes.set_xscale("log")
         axes.set_xlim(measures.SMALLEST, 1.5)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel("normalised regret")
-    figure.supylabel("share of the runs at or below it (higher is better)")
+    for axes in panels[-1]:
+        axes.set_xlabel("normalised regret")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("share of the runs (higher is better)")
     handles = {text: line for axes in panels.flat for line, text in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5, frameon=False)
     figure.savefig(path, metadata={"Date": None})

@@ -58,7 +58,12 @@ class PeerProcess:
     def __init__(self, command: Sequence[str | os.PathLike[str]]) -> None:
         self._words: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._words, encoding="utf-8"
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._words,
+            encoding="utf-8",
+            env={**os.environ, "PYTHONHASHSEED": "0"},  # SMAC goes through sets
         )
 
     def request(self, **message: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from lines import serve
 from smac import HyperparameterOptimizationFacade as Facade
 from smac import Scenario
 from smac.initial_design import AbstractInitialDesign
-from smac.runhistory import StatusType, TrialInfo, TrialValue
+from smac.runhistory import TrialInfo, TrialValue
 
 
 def unused(config, seed=0):  # noqa: ARG001
@@ -72,17 +72,16 @@ class Peer:
             overwrite=True,
         )
         self.open = []  # trials that were handed out, in order
+        self.known = []  # losses
 
     def observe(self, points, losses):
-        """Losses of the trials handed out, or of the initial design; a failure is a crash, as SMAC calls it."""
+        """Losses of the trials handed out, or of the initial design; a failure has the worst loss seen."""
         trials = self.open or [TrialInfo(self.configuration(point), seed=0) for point in points]
         self.open = []
+        self.known += [loss for loss in losses if loss is not None]
+        worst = max(self.known, default=0.0)
         for trial, loss in zip(trials, losses, strict=True):
-            failed = loss is None
-            value = TrialValue(
-                cost=np.inf if failed else loss, status=StatusType.CRASHED if failed else StatusType.SUCCESS
-            )
-            self.facade.tell(trial, value)
+            self.facade.tell(trial, TrialValue(cost=worst if loss is None else loss))
 
     def configuration(self, point):
         """A point of its space."""
