@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.league import measures
-from benchmarks.league.figure import draw
+from benchmarks.league.figure import LOOKS, draw
 from compbo.study.outputs.compact import finished, from_bytes
 from compbo.words import counted
 
@@ -62,7 +62,9 @@ def _counts(table: pd.DataFrame, runs: pd.DataFrame) -> str:
     failed = table[table["status"] != finished(table)["status"].iloc[0]]
     names = sorted({f"{row.optimiser} on {row.task}, seed {row.seed}" for row in failed.itertuples()})
     words = f"{counted(len(failed), 'run')} failed ({'; '.join(names)})" if names else "No run failed"
-    return "\n".join([*lines, "", f"{words}. {_versions(table)}"])
+    absent = [name for name in LOOKS if name not in set(runs["method"])]
+    missing = f" **Not run yet: {', '.join(absent)}.**" if absent else ""
+    return "\n".join([*lines, "", f"{words}.{missing} {_versions(table)}"])
 
 
 def _versions(table: pd.DataFrame) -> str:
@@ -125,7 +127,9 @@ def _interval(estimate: Estimate, digits: int = 2) -> str:
 def _in_words(found: list[Versus], runs: pd.DataFrame) -> str:
     """Whether compbo is first; if not, what is ahead of it. Where random search is better."""
     ahead = [each for each in found if each.method != measures.OURS and each.ratio.value < 1.0]
-    sentences = ["compbo is first." if not ahead else f"compbo is not first. Ahead: {_listed(ahead)}."]
+    sentences = [
+        f"compbo is first of {len(found)} methods." if not ahead else f"compbo is not first. Ahead: {_listed(ahead)}."
+    ]
     worse = measures.worse_than_random(runs)
     if worse:
         sentences.append(f"Worse than random search on {', '.join(worse)}.")
