@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer with pip; everything else they install into .venv themselves.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery results docs clean
+.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery results league league-peers docs clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -14,7 +14,7 @@ ARGS ?=             # more arguments for pytest (ARGS="-k space -x") or the sect
 PYTEST := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(strip $(WORKERS)) --dist loadfile
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 demo: $(STAMP)  ## minimise a shifted Levy function in 16 dimensions and write report.html
 	@$(BIN)/compbo demo
@@ -52,9 +52,15 @@ gallery: $(STAMP)  ## the pictures and tables of docs/outputs.md, from docs/gall
 	@$(BIN)/compbo study tables $(GALLERY) -o docs/gallery/tables
 	@$(BIN)/python docs/gallery/screenshot.py
 
-results: $(STAMP)  ## docs/reproduction.md and docs/defaults.md with their figures, from the committed results/
+results: $(STAMP)  ## docs/reproduction.md, docs/defaults.md and docs/league.md with their figures, from the committed results/
 	@$(BIN)/python -m tools.reproduction
 	@$(BIN)/python -m benchmarks.defaults.page
+	@$(BIN)/python -m benchmarks.league.page
+
+league: $(STAMP)  ## the default against other libraries, hours, resumable; ARGS="all --workers 2", ARGS=--export
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.league $(ARGS)
+
+league-peers: .venv-hebo/.installed .venv-smac/.installed  ## the environments of HEBO and SMAC, for make league
 
 docs: $(STAMP)  ## the documentation as a web site, in site/
 	$(BIN)/mkdocs build --strict
@@ -84,6 +90,13 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PIP) --quiet -c constraints.txt hatchling editables; \
 	$(PIP) --quiet --no-build-isolation -c constraints.txt -e ".[dev]"; \
 	touch $(STAMP)
+
+# Their pins clash with ours and with each other's: each lives in an environment of its own, and nothing is resolved.
+.venv-%/.installed: benchmarks/league/%.txt $(STAMP)
+	@set -e; rm -rf .venv-$*; $(BIN)/python -m venv --without-pip .venv-$*; \
+	echo "Installing $* into .venv-$*"; \
+	$(BIN)/python -m pip --disable-pip-version-check --python .venv-$*/bin/python install --quiet --no-deps -r $<; \
+	touch $@
 
 # The lower bounds of pyproject.toml instead of the pinned BoTorch, GPyTorch and Optuna; linear_operator follows BoTorch,
 # and SciPy is the one BoTorch 0.15 was made for. Everything else, torch above all, stays as pinned.

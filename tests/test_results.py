@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.defaults import page as defaults
+from benchmarks.league import page as league
 from tools import reproduction
 
 from compbo.study.outputs.compact import from_bytes
@@ -23,6 +24,12 @@ def test_the_page_on_the_defaults_is_current() -> None:
     text = defaults.PAGE.read_text(encoding="utf-8")
     assert table in text
     assert defaults.large_table(from_bytes(defaults.LARGE.read_bytes())) in text
+
+
+def test_the_page_on_the_league_is_current() -> None:
+    text = league.PAGE.read_text(encoding="utf-8")
+    numbers = league.measured(from_bytes(league.RESULTS.read_bytes()))
+    assert league.filled(text, numbers) == text
 
 
 def test_every_claim_has_a_verdict() -> None:

@@ -128,20 +128,24 @@ def test_methods_of_one_task_and_seed_see_the_same_first_batch_of_raw_points() -
     assert values[0] == values[1] == values[2]
 
 
+@pytest.mark.parametrize("dimension", [2, 6])  # its usual generations: 6 and 9 points
 @pytest.mark.parametrize("batch", [1, 3, 8, 20])
-def test_pycma_gets_its_generations_whatever_the_batch(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = get_task("levy-2")
-    method = peers.PycmaMethod(other("pycma", task="levy-2", batch=batch), task)
+def test_pycma_gets_its_generations_whatever_the_batch(
+    batch: int, dimension: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = get_task(name := f"levy-{dimension}")
+    method = peers.PycmaMethod(other("pycma", task=name, dimension=dimension, batch=batch), task)
     method.tell(design := task.space.from_unit(np_points(task.space, 4)), [task.evaluate(point) for point in design])
     asked: list[tuple[float, ...]] = []
     told: list[tuple[float, ...]] = []
-    for _ in range(60 // batch):
+    for _ in range(120 // batch):
         points = method.ask(batch)
         asked += [tuple(point.values()) for point in points]
         if len(asked) == batch:
             record(method, told, monkeypatch)
         method.tell(points, [task.evaluate(point) for point in points])
-    assert len(told) >= 60 - 60 % batch - 2 * max(batch, method._strategy.popsize)
+    assert method._strategy.popsize % batch == 0
+    assert len(told) >= 120 - 120 % batch - 2 * max(batch, method._strategy.popsize)
     points = [dict(zip(task.space.names, values, strict=True)) for values in asked[: len(told)]]
     assert np.allclose(told, task.space.to_unit(points), rtol=0, atol=1e-14)
 

@@ -64,6 +64,8 @@ class BoTorchMethod:
         task: of the cell.
     """
 
+    sequential = False  # whether the points of a batch are chosen one after the other
+
     def __init__(self, cell: Cell, task: Task) -> None:
         self._seed, self._inner, self._space = cell.seed, required_inner(cell), task.space
         self._told = _Told(task)
@@ -96,12 +98,13 @@ class BoTorchMethod:
                 q=count,
                 num_restarts=self._inner.restarts,
                 raw_samples=self._inner.raw_batches,
+                sequential=self.sequential,
             )
         seconds = time.perf_counter() - fitted
         self.last_ask = {
             "fit_seconds": fitted - clock,
             "maximise_seconds": seconds,
-            "acquisition_value": float(value),
+            "acquisition_value": float(value.flatten()[-1]),  # of the whole batch
         }
         return self._space.from_unit(batch.detach().clamp(0.0, 1.0))
 
@@ -173,9 +176,10 @@ class OptunaGP(_OptunaMethod):
 
 
 class PycmaMethod:
-    """CMA-ES on the black box itself: one generation per batch, from the best initial point, sigma 0.25 of the box.
+    """CMA-ES on the black box itself, from the best initial point, sigma 0.25 of the box.
 
-    pycma's population for d dimensions is 4 + 3 log d; a larger generation than a batch is handed out in pieces.
+    pycma's generation for d dimensions has 4 + 3 log d points; here it is the nearest multiple of the batch, so that a
+    generation is whole batches.
 
     Args:
         cell: the experiment; its seed is used.
@@ -188,9 +192,8 @@ class PycmaMethod:
         self._seed, self._space = cell.seed, task.space
         self._told = _Told(task)
         self._strategy: Any = None
-        self._generation: list[Any] = []  # asked of pycma, in order
-        self._handed_out = 0
-        self._losses: list[float] = []
+        self._generation: list[Any] = []  # asked of pycma since it was last told, in order
+        self._losses: list[float] = []  # of the first of these
         self.last_ask: Mapping[str, Any] = {}
 
     def _start(self, count: int) -> None:
@@ -198,9 +201,9 @@ class PycmaMethod:
 
         numbers = numpy_stream(self._seed, "pycma")
         x = self._told.x.numpy()
-        d = x.shape[1]
+        usual = 4 + int(3 * math.log(x.shape[1]))
         options = {
-            "popsize": max(count, 4 + int(3 * math.log(d))),
+            "popsize": count * max(round(usual / count), 1),
             "bounds": [0.0, 1.0],
             "randn": lambda *sizes: numbers.standard_normal(sizes),
             "seed": np.nan,  # leave NumPy's global generator alone
@@ -210,16 +213,11 @@ class PycmaMethod:
         self._strategy = cma.CMAEvolutionStrategy(x[int(np.argmin(self._told.losses))], self.SIGMA, options)
 
     def ask(self, count: int) -> list[Point]:
-        """The next points of the generation; a new generation begins when this one is handed out."""
+        """The next points of the generation."""
         if self._strategy is None:
             self._start(count)
-        batch: list[Any] = []
-        while len(batch) < count:
-            if self._handed_out == len(self._generation):
-                self._generation = self._generation + list(self._strategy.ask())
-            take = self._generation[self._handed_out : self._handed_out + count - len(batch)]
-            self._handed_out += len(take)
-            batch.extend(take)
+        batch = self._strategy.ask(number=count)
+        self._generation.extend(batch)
         return self._space.from_unit(torch.from_numpy(np.clip(np.stack(batch), 0.0, 1.0)))
 
     def tell(self, points: Sequence[Mapping[str, Any]], losses: Sequence[float | None]) -> None:
@@ -228,10 +226,9 @@ class PycmaMethod:
             self._told.add(points, losses)
             return
         self._losses.extend(math.inf if loss is None else loss for loss in losses)
-        size = self._strategy.popsize
-        while len(self._losses) >= size:
-            told, self._losses = self._losses[:size], self._losses[size:]
-            asked, self._generation = self._generation[:size], self._generation[size:]
-            self._handed_out -= size
-            worst = max((loss for loss in told if math.isfinite(loss)), default=0.0)
-            self._strategy.tell(asked, [loss if math.isfinite(loss) else worst + 1.0 for loss in told])
+        if len(self._losses) < self._strategy.popsize:
+            return
+        worst = max((loss for loss in self._losses if math.isfinite(loss)), default=0.0)
+        values = [loss if math.isfinite(loss) else worst + 1.0 for loss in self._losses]
+        self._strategy.tell(self._generation[: len(values)], values)
+        self._generation, self._losses = [], []

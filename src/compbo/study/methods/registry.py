@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from compbo.baselines.thompson import FLAVOURS
@@ -77,6 +77,24 @@ def make_method(cell: Cell, task: Task) -> Method:
     if kind not in KINDS:
         raise ValueError(f"Cell {cell.name}: no kind of method {kind!r}; there are {', '.join(KINDS)}.")
     return KINDS[kind].make(cell, task)
+
+
+def register_method(name: str, kind: MethodKind) -> None:
+    """Make a kind of method of your own known by its name, in grids and cells, in the group `own`.
+
+    Args:
+        name: on the axis of optimisers; a ValueError if it is taken.
+        kind: what makes the method.
+
+    >>> register_method("my-search", MethodKind(baselines.make_random_search))
+    >>> optimiser_group("my-search")
+    'own'
+    >>> del KINDS["my-search"]
+    """
+    own = replace(kind, group="own")
+    if name in CATALOGUE or KINDS.get(name, own) != own:
+        raise ValueError(f"register_method: there is an optimiser called {name!r} already; choose another name.")
+    KINDS[name] = own
 
 
 def optimiser_names() -> list[str]:

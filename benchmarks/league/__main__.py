@@ -1,0 +1,107 @@
+"""Run the league: `make league`, or python -m benchmarks.league core --results league-runs --workers 2.
+
+Ctrl-C at any moment; the same command goes on. Then `--export` writes results/league.parquet, `make results` the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from compbo.errors import CompboError
+from compbo.plugins import load_plugin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from compbo.study.cell import Cell
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PARTS = {"core": ("core",), "rest": ("rest",), "all": ("core", "rest")}
+# The fast ones first: a league that is stopped early has them on all tasks of its seeds.
+STAGES = (
+    ("compbo", "random-search", "pycma", "optuna-tpe"),
+    ("turbo",),
+    ("botorch-qlogei", "botorch-qlogei-sequential"),
+    ("hebo", "smac", "optuna-gp"),
+)
+
+
+def stage_of(cell: Cell) -> int:
+    """The place of a cell's method among `STAGES`."""
+    return next(i for i, names in enumerate(STAGES) if cell.method.optimiser in names)
+
+
+def in_order(cells: Iterable[Cell]) -> list[Cell]:
+    """Seed after seed, within a seed the fast methods first; otherwise as in the grid."""
+    return sorted(cells, key=lambda cell: (cell.seed, stage_of(cell)))
+
+
+def league_cells(part: str) -> list[Cell]:
+    """The cells of a part of the league, in the order in which they are run."""
+    from compbo.study.grid import load_grid
+
+    return [cell for name in PARTS[part] for cell in in_order(load_grid(str(HERE / f"{name}.toml")).cells())]
+
+
+def export(folders: Sequence[Path], to: Path) -> None:
+    """The cells of the whole league that are in results folders, as one compact file without the points.
+
+    folders: where a cell is in several of them, the last one counts.
+    """
+    import pandas as pd
+
+    from compbo.study.outputs.compact import to_bytes
+    from compbo.study.outputs.source import read_results, select
+
+    wanted = league_cells("all")
+    tables = [select(read_results(folder), wanted) for folder in folders]
+    table = pd.concat(tables).drop_duplicates("cell", keep="last").reset_index(drop=True)
+    to.write_bytes(to_bytes(table))
+    print(f"{len(table)} of {len(wanted)} cells written to {to}")
+
+
+def main() -> None:
+    """Read the command line and run, or export."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.league", description=__doc__.splitlines()[0])
+    parser.add_argument("part", nargs="?", choices=list(PARTS), default="core")
+    parser.add_argument("--results", type=Path, action="append", help="folder; several with --export: the last counts")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--method", action="append", help="only these methods")
+    parser.add_argument("--retry", action="store_true", help="run the cells that have failed again")
+    parser.add_argument("--export", action="store_true", help="write results/league.parquet instead of running")
+    given = parser.parse_args()
+    folders = given.results or [Path("league-runs")]
+    load_plugin("benchmarks.league.plugin")
+    if given.export:
+        export(folders, ROOT / "results" / "league.parquet")
+        return
+    if len(folders) > 1:
+        parser.error("cells are run into one results folder; give --results once.")
+    try:
+        run(given.part, folders[0], given.method or (), given.workers, retry=given.retry)
+    except KeyboardInterrupt:
+        sys.exit(f"Interrupted. What was finished is in {folders[0]}; the same command goes on with the rest.")
+    except CompboError as error:
+        sys.exit(str(error))
+
+
+def run(part: str, folder: Path, methods: Sequence[str], workers: int, *, retry: bool) -> None:
+    """Run the cells of a part that are not in the folder yet; methods: only these, if there are any."""
+    from compbo.study.engine.driver import run_study
+    from compbo.study.engine.messages import Limits
+    from compbo.study.engine.pools import LocalPool
+    from compbo.study.grid import Filter
+    from compbo.study.results import Store
+
+    cells = Filter(optimiser=tuple(methods)).apply(league_cells(part))
+    print(f"{len(cells)} cells, results in {folder}", flush=True)
+    done = run_study(cells, Store(folder), lambda: LocalPool(workers, Limits()), retry=retry)
+    print(f"{done.there_before} were there, {done.run} were run, {done.failed} failed.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""docs/league.md and its figure, from results/league.parquet.
+
+python -m benchmarks.league.page
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.league import measures
+from benchmarks.league.figure import LOOKS, draw
+from compbo.study.outputs.compact import finished, from_bytes
+from compbo.words import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from benchmarks.league.measures import Versus
+    from compbo.study.outputs.statistics.bootstrap import Estimate
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results" / "league.parquet"
+PAGE = ROOT / "docs" / "league.md"
+FIGURE = ROOT / "docs" / "league.svg"
+BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
+MAIN_BATCH = 8  # of the summary and the figure
+PACKAGES = ("torch", "botorch", "gpytorch", "optuna", "cma")
+
+
+def measured(table: pd.DataFrame) -> str:
+    """All that the page has of numbers.
+
+    Args:
+        table: compact results of the league.
+
+    Returns:
+        Markdown: what there is, a summary, then tables by batch and group.
+    """
+    runs = measures.runs_of(table)
+    parts = [_counts(table, runs), _summary(runs[runs["batch"] == MAIN_BATCH])]
+    batches = sorted(set(runs["batch"]), key=lambda size: (size != MAIN_BATCH, size))
+    parts += [_of_batch(runs[runs["batch"] == batch], int(batch)) for batch in batches]
+    return "\n\n".join(parts)
+
+
+def _header(*columns: str) -> list[str]:
+    """The first two lines of a table."""
+    return [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+
+
+def _counts(table: pd.DataFrame, runs: pd.DataFrame) -> str:
+    """What was run, what is missing, and with what."""
+    lines = _header("batch", "evaluations", "tasks", "methods", "seeds", "runs that are there")
+    for (batch, evaluations), part in runs.groupby(["batch", "evaluations"]):
+        tasks, methods, seeds = (part[name].nunique() for name in ("task", "method", "seed"))
+        counts = f"{len(part)} of {tasks * methods * seeds}"
+        lines.append(f"| {batch} | {evaluations} | {tasks} | {methods} | {seeds} | {counts} |")
+    failed = table[table["status"] != finished(table)["status"].iloc[0]]
+    names = sorted({f"{row.optimiser} on {row.task}, seed {row.seed}" for row in failed.itertuples()})
+    words = f"{counted(len(failed), 'run')} failed ({'; '.join(names)})" if names else "No run failed"
+    absent = [name for name in LOOKS if name not in set(runs["method"])]
+    missing = f" **Not run yet: {', '.join(absent)}.**" if absent else ""
+    return "\n".join([*lines, "", f"{words}.{missing} {_versions(table)}"])
+
+
+def _versions(table: pd.DataFrame) -> str:
+    """Which versions were compared."""
+    known = json.loads(finished(table)["versions"].iloc[-1])
+    parts = [f"{name} {known[name]}" for name in PACKAGES if name in known]
+    own = finished(table)[["optimiser", "hyperparameters"]].drop_duplicates().itertuples()
+    parts += [f"{row.optimiser} {v}" for row in own if (v := json.loads(row.hyperparameters or "{}").get("version"))]
+    return f"With {', '.join(parts)}."
+
+
+def _summary(runs: pd.DataFrame) -> str:
+    """A row for every group: the best peer, and how far compbo is from it."""
+    columns = ("group", "the best of the others", "compbo's regret / its regret", "95 % interval")
+    lines = _header(*columns, "its seconds per ask / compbo's", "tasks", "runs")
+    for group in measures.GROUPS:
+        others = [each for each in measures.versus(runs[runs["group"] == group]) if each.method != measures.OURS]
+        if others:
+            best = others[0]
+            turned = best.ratio._replace(value=1 / best.ratio.value, low=1 / best.ratio.high, high=1 / best.ratio.low)
+            numbers = f"{turned.value:.2f} | {_interval(turned)} | {best.slower:.2g} | {best.tasks} | {best.runs}"
+            lines.append(f"| {group} | {best.method} | {numbers} |")
+    return "\n".join(["## In short", "", *lines])
+
+
+def _of_batch(runs: pd.DataFrame, batch: int) -> str:
+    points = counted(batch, "point")
+    parts = [f"## {points} per ask, {runs['evaluations'].iloc[0]} evaluations", _section("All groups", runs)]
+    parts += [_section(group, part) for group in measures.GROUPS if len(part := runs[runs["group"] == group])]
+    return "\n\n".join([*parts, f"### Every task, {points} per ask", _task_table(runs)])
+
+
+def _section(title: str, runs: pd.DataFrame) -> str:
+    found = measures.versus(runs)
+    return "\n\n".join([f"### {title}", _table(found, runs), _in_words(found, runs)])
+
+
+def _table(found: list[Versus], runs: pd.DataFrame) -> str:
+    won = measures.shares_of_wins(runs)
+    lines = _header(
+        *("method", "normalised regret", "95 % interval", "compbo's there", "regret / compbo's", "95 % interval"),
+        *("won", "seconds per ask", "/ compbo's", "tasks", "seeds", "runs"),
+    )
+    for each in found:
+        share = f"{100 * won[each.method]:.0f} %" if each.method in won else "–"
+        lines.append(
+            f"| {each.method} | {each.mean.value:.3f} | {_interval(each.mean, 3)} | {each.ours:.3f} "
+            f"| {each.ratio.value:.2f} | {_interval(each.ratio)} | {share} | {each.seconds:.2g} | {each.slower:.2g} "
+            f"| {each.tasks} | {len(each.seeds)} | {each.runs} |"
+        )
+    return "\n".join(lines)
+
+
+def _interval(estimate: Estimate, digits: int = 2) -> str:
+    if np.isnan(estimate.low):
+        return "–"
+    return f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}"
+
+
+def _in_words(found: list[Versus], runs: pd.DataFrame) -> str:
+    """Whether compbo is first; if not, what is ahead of it. Where random search is better."""
+    ahead = [each for each in found if each.method != measures.OURS and each.ratio.value < 1.0]
+    sentences = [
+        f"compbo is first of {len(found)} methods." if not ahead else f"compbo is not first. Ahead: {_listed(ahead)}."
+    ]
+    worse = measures.worse_than_random(runs)
+    if worse:
+        sentences.append(f"Worse than random search on {', '.join(worse)}.")
+    sentences.append(f"Share of wins: of the {counted(len(measures.complete(runs)), 'run')} that all methods have.")
+    return " ".join(sentences)
+
+
+def _listed(ahead: list[Versus]) -> str:
+    return "; ".join(
+        f"{each.method} ({each.ratio.value:.2f}"
+        + (", no interval yet)" if np.isnan(each.ratio.low) else ", sure)" if each.ratio.high < 1 else ", not sure)")
+        for each in ahead
+    )
+
+
+def _task_table(runs: pd.DataFrame) -> str:
+    ratios = measures.by_task(runs)
+    names = [name for name in ratios.columns if name != measures.OURS]
+    lines = _header("task", *names)
+    for group in measures.GROUPS:
+        for (_, task), row in ratios[ratios.index.get_level_values("group") == group].iterrows():
+            cells = ["" if np.isnan(row[name]) else f"{row[name]:.2f}" for name in names]
+            lines.append(f"| {task} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def filled(text: str, numbers: str) -> str:
+    """The page with new numbers between its two marks."""
+    before, _, rest = text.partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{numbers}\n\n{END}{rest.partition(END)[2]}"
+
+
+def main() -> None:
+    """Write the numbers into the page, and the figure."""
+    table = from_bytes(RESULTS.read_bytes(), str(RESULTS))
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), measured(table)), encoding="utf-8")
+    runs = measures.runs_of(table)
+    draw(runs[runs["batch"] == MAIN_BATCH], FIGURE)
+
+
+if __name__ == "__main__":
+    main()
