@@ -38,8 +38,8 @@ format: $(STAMP)  ## let ruff fix and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-catalogue: $(STAMP)  ## after a change of the catalogue: its tables in the documents, and the traces of new rows
-	@$(BIN)/python -m compbo.maximizers --write README.md docs/catalogue.md
+catalogue: $(STAMP)  ## after a change of the catalogue: its tables in docs/catalogue.md, and the traces of new rows
+	@$(BIN)/python -m compbo.maximizers --write docs/catalogue.md
 	@$(BIN)/python tests/recorded_traces.py
 
 bench: $(STAMP)  ## the measurements of benchmarks/README.md
