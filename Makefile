@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer with pip; everything else they install into .venv themselves.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery results docs clean
+.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery figures results docs clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -52,12 +52,16 @@ gallery: $(STAMP)  ## the pictures and tables of docs/outputs.md, from docs/gall
 	@$(BIN)/compbo study tables $(GALLERY) -o docs/gallery/tables
 	@$(BIN)/python docs/gallery/screenshot.py
 
+figures: $(STAMP)  ## the pictures of docs/figures/ that explain ideas, and those of the report (needs Chromium)
+	@$(BIN)/python -m tools.figures
+	@$(BIN)/python -m tools.figures.report
+
 results: $(STAMP)  ## docs/reproduction.md and docs/defaults.md with their figures, from the committed results/
 	@$(BIN)/python -m tools.reproduction
 	@$(BIN)/python -m benchmarks.defaults.page
 
-docs: $(STAMP)  ## the documentation as a web site, in site/
-	$(BIN)/mkdocs build --strict
+docs: $(STAMP)  ## the documentation as a web site in site/, which opens as a file: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:  ## remove caches and what was built (.venv stays; delete it to start afresh)
 	rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis report.html

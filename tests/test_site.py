@@ -1,8 +1,10 @@
-"""The web site: it builds without a warning, has every public name, loads nothing from elsewhere, and its claims hold."""
+"""The web site: it builds without a warning, has every public name, loads nothing from elsewhere, and is true."""
 
 from __future__ import annotations
 
-import importlib
+import ast
+import doctest
+import math
 import os
 import re
 import subprocess
@@ -12,6 +14,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tools.figures import __main__ as figures
+from tools.figures import plateau, tracker
 from tools.site import docstrings, pages
 
 import compbo
@@ -53,11 +57,18 @@ class Loads(HTMLParser):
             self.loaded.append(given["srcset"])
 
 
+def exported(room: str) -> list[str]:
+    """The names in `__all__` of a room, read from its source: Ax need not be imported for it."""
+    source = (ROOT / "src" / "compbo" / room.replace(".", "/") / "__init__.py").read_text()
+    (names,) = re.findall(r"^__all__ = (\[.*?\])", source, re.MULTILINE | re.DOTALL)
+    return [str(name) for name in ast.literal_eval(names)]
+
+
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     ids = set().union(*(Loads(page.read_text()).ids for page in (site / "reference").glob("*.html")))
     wanted = {f"compbo.{name}" for name in compbo.__all__}
     for room in ROOMS:
-        wanted |= {f"compbo.{room}.{name}" for name in importlib.import_module(f"compbo.{room}").__all__}
+        wanted |= {f"compbo.{room}.{name}" for name in exported(room)}
     wanted |= {"compbo.integrations.bayesmark.CompBO", "compbo.study.cell.Cell"}
     assert wanted - ids == set()
 
@@ -65,7 +76,7 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
 def test_an_argument_its_type_its_words_and_the_example_are_shown(site: Path) -> None:
     page = (site / "reference" / "runs.html").read_text()
     words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
-    assert "target ( float | None , default: None ) – stop when a value is as good as this one." in words
+    assert "target (float | None, default: None ) – stop when a value is as good as this one." in words
     assert "&gt;&gt;&gt; result = compbo.minimize(" in words
     assert "<blockquote>" not in page  # an example that was taken for a quotation
     assert "Over the best start batch." in words  # a comment behind a field of Telemetry
@@ -79,6 +90,7 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
         assert re.findall(r"url\(\s*['\"]?(?:https?:)?//|@import", style.read_text()) == [], style
 
 
+@pytest.mark.touches_global_rng  # Playwright draws from it
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_in_a_browser_from_the_disk(site: Path, chromium: str, width: int, scheme: str) -> None:
     """Pages stay inside of their window, ask nothing of the network, and the search finds a name."""
@@ -98,7 +110,9 @@ def test_in_a_browser_from_the_disk(site: Path, chromium: str, width: int, schem
         tab.goto((site / "index.html").as_uri())
         if width < 1000:
             tab.locator("label[for=__search]").first.click()
-        tab.locator("input[name=query]").fill("cross_validation")
+        tab.locator("input[name=query]").click()
+        tab.locator(".md-search-result__meta", has_text="Type to start searching").wait_for(timeout=60_000)
+        tab.keyboard.type("cross_validation")
         tab.locator(".md-search-result__item a").first.wait_for(timeout=60_000)
         browser.close()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
@@ -137,16 +151,32 @@ def test_numbers_that_a_choice_rests_on_are_those_of_the_results() -> None:
         source = (DOCS / quote["page"]).read_text()
         for number in re.findall(r"`([^`]+)`", quote["numbers"]):
             assert re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", source), (
-                f"docs/choosing.md quotes {number}, which docs/{quote['page']} does not have: think again about the advice"
+                f"docs/choosing.md quotes {number}; docs/{quote['page']} has it not: is the advice still right?"
             )
+
+
+def test_the_pictures_of_the_ideas_show_what_the_page_says() -> None:
+    assert plateau.moved(plateau.climbs("ei")) == 1
+    assert plateau.moved(plateau.climbs("logei")) == 6
+    short, adam = plateau.values_by_step("SGA-ERM", **plateau.SHORT_STEPS), plateau.values_by_step("Adam-ERM")
+    assert max(short) < 1.01 * min(short)  # a flat line
+    assert 6.5 < adam[-1] / short[-1] < 8.0  # a seventh
+    followed = tracker.followed()
+    errors = [
+        math.dist(map(math.log, followed.exact), map(math.log, e)) for e in (followed.tracked, followed.minibatch)
+    ]
+    assert 0.4 < errors[0] / errors[1] < 0.6  # about half
+
+
+def test_a_picture_comes_out_the_same(tmp_path: Path) -> None:
+    assert figures.save("forms", tmp_path).read_bytes() == (DOCS / "figures" / "forms.svg").read_bytes()
+    assert {f"{name}.svg" for name in figures.FIGURES} <= {path.name for path in (DOCS / "figures").iterdir()}
 
 
 # What the pages are made with. ---------------------------------------------------------------------------------------
 
 
 def test_the_examples_of_the_tools_run() -> None:
-    import doctest
-
     for module in (docstrings, pages):
         failed, tried = doctest.testmod(module)
         assert tried > 0
@@ -158,7 +188,7 @@ def test_links_hold_on_the_site_and_in_the_repository() -> None:
     text = "[1](../CHANGELOG.md#x) [2](deep/b.md) [3](../Makefile) ![4](https://x/y.png) [5](missing.md) [6](#here)"
     expected = "[1](changelog.md#x) [2](deep/b.md) 3 ![4](https://x/y.png) [5](missing.md) [6](#here)"
     assert pages.relinked(text, "docs/a.md", "a.md", known) == expected
-    assert pages.relinked("[up](../docs/a.md)", "examples/README.md", "examples/index.md", known) == "[up](../a.md)"
+    assert pages.relinked("[up](../docs/a.md)", "examples/README.md", "examples.md", known) == "[up](a.md)"
 
 
 def test_an_example_ends_where_the_text_goes_on() -> None:

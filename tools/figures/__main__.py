@@ -1,4 +1,4 @@
-"""`python -m tools.figures [NAME ...]`: draw the pictures of docs/figures/ again, all of them or those that are named."""
+"""`python -m tools.figures [NAME ...]`: draw the pictures of docs/figures/ again, all or those that are named."""
 
 from __future__ import annotations
 

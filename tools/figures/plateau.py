@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
-
 from benchmarks.climbs import Hill, surrogate
+
 from compbo.maximizers import make_maximizer
 from compbo.seeds import stream
 from compbo.types import DTYPE, Box, Budget
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#5b6775"
 TASK, OBSERVATIONS, STEPS = "levy-40", 120, 512
+SHORT_STEPS = {"lr": 0.03}
 
 
 def draw() -> Figure:
@@ -32,34 +33,45 @@ def draw() -> Figure:
     return figure
 
 
+def climbs(name: str) -> line.Climb:
+    """Six climbs of the acquisition function of that name, five of them from close to an observation."""
+    return line.climb(line.model(), name, torch.tensor([0.04, 0.20, 0.40, 0.53, 0.70, 0.95], dtype=DTYPE))
+
+
+def moved(climb: line.Climb) -> int:
+    """How many of the climbs ended elsewhere than they began."""
+    return int(((climb.ends - climb.starts).abs() > 1e-3).sum())
+
+
+def values_by_step(method: str, **hyperparameters: float) -> list[float]:
+    """EI of the first batch after every step of a climb, on one common sample."""
+    hill = Hill(surrogate(TASK, OBSERVATIONS, seed=0), "ei", seed=0, restarts=4, steps=STEPS)
+    maximizer = make_maximizer(method, **hyperparameters)
+    trace = maximizer(
+        hill.oracle(maximizer.form),
+        hill.starts()[:1],
+        budget=Budget(STEPS),
+        box=Box.unit(hill.d),
+        generator=stream(0, "climb"),
+        record=True,
+    )
+    return [] if trace.points is None else [float(hill.values(points)) for points in trace.points]
+
+
 def _climbs(axes: Axes, name: str, label: str) -> None:
-    gp = line.model()
-    climbs = line.climb(gp, name, torch.tensor([0.04, 0.20, 0.40, 0.53, 0.70, 0.95], dtype=DTYPE))
+    gp, found = line.model(), climbs(name)
     axes.plot(line.GRID, line.acquisition_values(gp, name, line.GRID), color=ORANGE)
-    axes.plot(climbs.starts, line.acquisition_values(gp, name, climbs.starts), "o", mfc="white", color=GREY)
-    axes.plot(climbs.ends, line.acquisition_values(gp, name, climbs.ends), "o", color=ORANGE, markersize=5)
-    moved = int(((climbs.ends - climbs.starts).abs() > 1e-3).sum())
-    axes.set_title(f"{label}: {moved} of {len(climbs.starts)} climbs moved", loc="left")
+    axes.plot(found.starts, line.acquisition_values(gp, name, found.starts), "o", mfc="white", color=GREY)
+    axes.plot(found.ends, line.acquisition_values(gp, name, found.ends), "o", color=ORANGE, markersize=5)
+    axes.set_title(f"{label}: {moved(found)} of {len(found.starts)} climbs moved", loc="left")
     axes.set_xlabel("x" if name == "logei" else "")
 
 
 def _two_climbs(axes: Axes) -> None:
-    hill = Hill(surrogate(TASK, OBSERVATIONS, seed=0), "ei", seed=0, restarts=4, steps=STEPS)
     steps = range(1, STEPS + 1)
-    for name, hyperparameters, colour in (("SGA-ERM", {"lr": 0.03}, GREY), ("Adam-ERM", {}, BLUE)):
-        maximizer = make_maximizer(name, **hyperparameters)
-        trace = maximizer(
-            hill.oracle(maximizer.form),
-            hill.starts(),
-            budget=Budget(STEPS),
-            box=Box.unit(hill.d),
-            generator=stream(0, "climb"),
-            record=True,
-        )
-        assert trace.points is not None
-        label = ", ".join([name, *(f"{key} {value}" for key, value in hyperparameters.items())])
-        axes.plot(steps, [float(hill.values(points[:1])) for points in trace.points], color=colour, label=label)
+    axes.plot(steps, values_by_step("SGA-ERM", **SHORT_STEPS), color=GREY, label=f"SGA-ERM, lr {SHORT_STEPS['lr']}")
+    axes.plot(steps, values_by_step("Adam-ERM"), color=BLUE, label="Adam-ERM")
     axes.set_xscale("log")
     axes.set_xlabel("step")
-    axes.set_title(f"EI of a batch by step, {hill.d} dimensions,\nfrom the same start", loc="left")
+    axes.set_title("EI of a batch by step, 40 dimensions,\nfrom the same start", loc="left")
     axes.legend(loc="upper left", fontsize=8)

@@ -35,7 +35,9 @@ def draw() -> Figure:
     above.legend(loc="lower left", fontsize=8)
 
     below.plot(line.GRID, line.acquisition_values(gp, "ucb", line.GRID), color=ORANGE, label="acquisition: UCB")
-    below.plot(climbs.starts, line.acquisition_values(gp, "ucb", climbs.starts), "o", mfc="white", color=GREY, label="starts")
+    below.plot(
+        climbs.starts, line.acquisition_values(gp, "ucb", climbs.starts), "o", mfc="white", color=GREY, label="starts"
+    )
     below.plot(climbs.ends, heights, "o", color=ORANGE, label="ends of the climbs")
     for start, end in zip(climbs.starts, climbs.ends, strict=True):
         heights_of = line.acquisition_values(gp, "ucb", torch.stack([start, end]))
@@ -47,6 +49,12 @@ def draw() -> Figure:
     below.legend(loc="lower left", fontsize=8)
     for axes in (above, below):
         axes.axvline(chosen, color=ORANGE, linewidth=0.9, linestyle="--")
-    above.annotate("next point", (chosen, 0.03), (5, 0), xycoords=("data", "axes fraction"),
-                   textcoords="offset points", color=ORANGE)
+    above.annotate(
+        "next point",
+        (chosen, 0.03),
+        (5, 0),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        color=ORANGE,
+    )
     return figure

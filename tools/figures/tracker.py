@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-
 from benchmarks.climbs import Hill, surrogate
+
 from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import sobol_normals
 from compbo.maximizers import make_maximizer
@@ -41,12 +41,14 @@ class Watched(AcquisitionOracle):
         return self
 
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
+        """As for the oracle; what is evaluated is noted."""
         inner = super().inner(x, draw, gradient_rows)
         if gradient_rows:
             self._x, self._v = x[:1], inner.v[:1]
         return inner
 
     def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:
+        """As for the oracle; the three estimates at this step are noted."""
         exact = self.utility(super().inner(self._x, self._exact, gradient_rows=0).v).mean(-1)
         tracked = self.utility(zeta).mean(-1) if mean_utility is None else mean_utility
         self.followed.minibatch.append(float(self.utility(self._v).mean(-1)))
@@ -80,9 +82,14 @@ def draw() -> Figure:
     left.set_ylabel("mean improvement, standardised units")
     left.legend(fontsize=8)
     exact = torch.tensor(values.exact).log()
-    for estimate, colour, label in ((values.minibatch, BLUE, "log of the minibatch"), (values.tracked, ORANGE, "log of zeta")):
+    for estimate, colour, label in (
+        (values.minibatch, BLUE, "log of the minibatch"),
+        (values.tracked, ORANGE, "log of zeta"),
+    ):
         error = torch.tensor(estimate).log() - exact
-        right.plot(steps, error, color=colour, linewidth=1.2, label=f"{label}: typically {error.square().mean().sqrt():.2f}")
+        right.plot(
+            steps, error, color=colour, linewidth=1.2, label=f"{label}: typically {error.square().mean().sqrt():.2f}"
+        )
     right.axhline(0.0, color=BLACK, linestyle=":", linewidth=1)
     right.set_title("error of the acquisition value, LogEI", loc="left")
     right.legend(fontsize=8)

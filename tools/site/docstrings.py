@@ -14,7 +14,7 @@ EXAMPLE = re.compile(r"(?:^|(?<=\n\n))(?P<code>>>> .*?)(?=\n\n(?!>>> )|\Z)", re.
 
 
 def fenced(text: str) -> str:
-    """A docstring with every example in a fence.
+    r"""A docstring with every example in a fence.
 
     Args:
         text: the docstring, without the indentation of its source.
@@ -22,13 +22,8 @@ def fenced(text: str) -> str:
     Returns:
         The same; an example ends at an empty line.
 
-    >>> print(fenced("Adds.\\n\\n>>> 1 + 1\\n2"))
-    Adds.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
+    >>> fenced("Adds.\n\n>>> 1 + 1\n2")
+    'Adds.\n\n```pycon\n>>> 1 + 1\n2\n```'
     """
     return EXAMPLE.sub(lambda found: f"```pycon\n{found['code'].rstrip()}\n```", text)
 

@@ -1,7 +1,7 @@
 """A hook of MkDocs: documents of the repository that lie outside of docs/ are pages of the site too.
 
-In the repository, pages link to them as files (../CHANGELOG.md) and they link to pages (docs/design.md); on the site both
-lead to pages. What a document links to and the site does not have is shown as text.
+In the repository, pages link to them as files (../CHANGELOG.md) and they link to pages (docs/design.md); on the site
+both lead to pages. What a document links to and the site does not have is shown as text.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SHOWN = {  # file of the repository -> where it lies on the site
-    "benchmarks/README.md": "benchmarks/index.md",
+    "benchmarks/README.md": "benchmarks.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
-    "examples/README.md": "examples/index.md",
+    "examples/README.md": "examples.md",
 }
 PICTURES = {f"benchmarks/{path.name}": path for path in sorted((ROOT / "benchmarks").glob("*.[ps][nv]g"))}
 LINK = re.compile(r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)]*)?\)")
