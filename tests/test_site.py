@@ -11,6 +11,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -43,12 +44,15 @@ class Loads(HTMLParser):
         super().__init__()
         self.loaded: list[str] = []
         self.ids: set[str] = set()
+        self.links: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if "id" in given:
             self.ids.add(given["id"])
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
         if tag in ("script", "img", "iframe", "source", "video", "audio", "embed") and "src" in given:
             self.loaded.append(given["src"])
         if tag == "link" and given.get("rel") != "canonical":
@@ -88,6 +92,18 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
     assert [(page.name, url) for page, urls in found.items() for url in urls if re.match(r"(https?:)?//", url)] == []
     for style in site.rglob("*.css"):
         assert re.findall(r"url\(\s*['\"]?(?:https?:)?//|@import", style.read_text()) == [], style
+
+
+def test_every_link_inside_of_the_site_leads_to_a_page(site: Path) -> None:
+    """Those of docstrings too, which MkDocs does not check."""
+    lost = []
+    for page in site.rglob("*.html"):
+        for link in Loads(page.read_text()).links if page.name != "404.html" else []:
+            path = unquote(link.partition("#")[0])
+            if path and not re.match(r"[a-z]+:", path) and not (page.parent / path).exists():
+                lost.append((str(page.relative_to(site)), link))
+    assert lost == []
+    assert "../own_parts.html" in Loads((site / "reference" / "runs.html").read_text()).links
 
 
 @pytest.mark.touches_global_rng  # Playwright draws from it
