@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer with pip; everything else they install into .venv themselves.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery figures results docs clean
+.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery results docs clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -45,16 +45,17 @@ catalogue: $(STAMP)  ## after a change of the catalogue: its tables in docs/cata
 bench: $(STAMP)  ## the measurements of benchmarks/README.md
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+.PHONY: figures
+figures: $(STAMP)  ## the pictures of docs/figures/ that explain ideas, and those of the report (needs Chromium)
+	@$(BIN)/python -m tools.figures
+	@$(BIN)/python -m tools.figures.report
+
 GALLERY := --results docs/gallery/results.parquet
 
 gallery: $(STAMP)  ## the pictures and tables of docs/outputs.md, from docs/gallery/results.parquet
 	@$(BIN)/compbo study figures $(GALLERY) --memory benchmarks/memory.csv --format png -o docs/gallery
 	@$(BIN)/compbo study tables $(GALLERY) -o docs/gallery/tables
 	@$(BIN)/python docs/gallery/screenshot.py
-
-figures: $(STAMP)  ## the pictures of docs/figures/ that explain ideas, and those of the report (needs Chromium)
-	@$(BIN)/python -m tools.figures
-	@$(BIN)/python -m tools.figures.report
 
 results: $(STAMP)  ## docs/reproduction.md and docs/defaults.md with their figures, from the committed results/
 	@$(BIN)/python -m tools.reproduction
