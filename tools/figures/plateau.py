@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#5b6775"
 TASK, OBSERVATIONS, STEPS = "levy-40", 120, 512
-SHORT_STEPS = {"lr": 0.03}
 
 
 def draw() -> Figure:
@@ -43,10 +42,10 @@ def moved(climb: line.Climb) -> int:
     return int(((climb.ends - climb.starts).abs() > 1e-3).sum())
 
 
-def values_by_step(method: str, **hyperparameters: float) -> list[float]:
-    """EI of the first batch after every step of a climb, on one common sample."""
+def values_by_step(method: str) -> list[float]:
+    """EI of the first batch after every step of a climb of that maximizer, with its defaults, on one common sample."""
     hill = Hill(surrogate(TASK, OBSERVATIONS, seed=0), "ei", seed=0, restarts=4, steps=STEPS)
-    maximizer = make_maximizer(method, **hyperparameters)
+    maximizer = make_maximizer(method)
     trace = maximizer(
         hill.oracle(maximizer.form),
         hill.starts()[:1],
@@ -69,7 +68,7 @@ def _climbs(axes: Axes, name: str, label: str) -> None:
 
 def _two_climbs(axes: Axes) -> None:
     steps = range(1, STEPS + 1)
-    axes.plot(steps, values_by_step("SGA-ERM", **SHORT_STEPS), color=GREY, label=f"SGA-ERM, lr {SHORT_STEPS['lr']}")
+    axes.plot(steps, values_by_step("SGA-ERM"), color=GREY, label="SGA-ERM")
     axes.plot(steps, values_by_step("Adam-ERM"), color=BLUE, label="Adam-ERM")
     axes.set_xscale("log")
     axes.set_xlabel("step")
