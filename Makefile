@@ -38,12 +38,17 @@ format: $(STAMP)  ## let ruff fix and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-catalogue: $(STAMP)  ## after a change of the catalogue: its tables in the documents, and the traces of new rows
-	@$(BIN)/python -m compbo.maximizers --write README.md docs/catalogue.md
+catalogue: $(STAMP)  ## after a change of the catalogue: its tables in docs/catalogue.md, and the traces of new rows
+	@$(BIN)/python -m compbo.maximizers --write docs/catalogue.md
 	@$(BIN)/python tests/recorded_traces.py
 
 bench: $(STAMP)  ## the measurements of benchmarks/README.md
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+.PHONY: figures
+figures: $(STAMP)  ## the pictures of docs/figures/ that explain ideas, and those of the report (needs Chromium)
+	@$(BIN)/python -m tools.figures
+	@$(BIN)/python -m tools.figures.report
 
 GALLERY := --results docs/gallery/results.parquet
 
@@ -62,8 +67,8 @@ league: $(STAMP)  ## the default against other libraries, hours, resumable; ARGS
 
 league-peers: .venv-hebo/.installed .venv-smac/.installed  ## the environments of HEBO and SMAC, for make league
 
-docs: $(STAMP)  ## the documentation as a web site, in site/
-	$(BIN)/mkdocs build --strict
+docs: $(STAMP)  ## the documentation as a web site in site/, which opens as a file: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:  ## remove caches and what was built (.venv stays; delete it to start afresh)
 	rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis report.html

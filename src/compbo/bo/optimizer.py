@@ -43,11 +43,7 @@ FORMAT = 4  # of what `to_json` writes
 
 
 class Optimizer:
-    """Bayesian optimisation by ask and tell.
-
-    Args:
-        space: a `Space`, or a mapping of names to parameters.
-        options: the fields of `Settings`: acquisition, maximizer, batch_size, direction, seed, noise, outputs, ...
+    """Bayesian optimisation by ask and tell, on a space, with the options of `Settings`.
 
     >>> import compbo
     >>> optimizer = compbo.Optimizer({"x": compbo.Float(0, 1)}, batch_size=2, seed=0)

@@ -1,0 +1,1 @@
+"""The pictures of docs/figures/ that explain ideas, drawn by the library."""

@@ -1,0 +1,1 @@
+"""What the web site needs beside docs/ and mkdocs.yml."""
