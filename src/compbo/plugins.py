@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 GROUP = "compbo.plugins"  # of entry points
-HOW_TO_ADD = "Your own is known once its plugin is loaded (docs/own_parts.md)."  # ends a message
+HOW_TO_ADD = "Your own is known once its plugin is loaded, by --plugin own.py or an import (docs/own_parts.md)."  # ends a message
 DIGEST_LENGTH = 16  # hexadecimal digits
 
 _files: dict[Path, ModuleType] = {}  # what was loaded from where: a file is never carried out twice
