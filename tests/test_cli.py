@@ -6,7 +6,6 @@ import contextlib
 import csv
 import os
 import re
-import runpy
 import shlex
 import signal
 import sqlite3
@@ -672,24 +671,6 @@ def test_ctrl_c_ends_the_programs_that_run(folder: Path) -> None:
     for path in folder.glob("pid*"):
         stat = Path(f"/proc/{path.name[3:]}/stat")
         assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
-
-
-# -- examples ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["minimize.py", "ask_tell.py", "asynchronous.py"])
-def test_examples(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(Path(__file__).parents[1] / "examples" / name), run_name="__main__")
-    assert capsys.readouterr().out
-
-
-def test_the_example_of_the_command_line(folder: Path) -> None:
-    examples = Path(__file__).parents[1] / "examples"
-    space = ("--space", str(examples / "space.toml"), "-n", "4")
-    program = f"{PYTHON} {shlex.quote(str(examples / 'train.py'))} {{lr}} {{depth}}"
-    assert optimize(f"{examples / 'train.py'}:loss", *space, "--storage", "function.log").exit_code == 0
-    assert optimize("--command", program, *space, "--storage", "program.log").exit_code == 0
-    assert load_records("function.log") == load_records("program.log")
 
 
 # -- demo -------------------------------------------------------------------------------------------------------------
