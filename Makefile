@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer with pip; everything else they install into .venv themselves.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery results docs clean
+.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery results docs dist clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -58,6 +58,9 @@ results: $(STAMP)  ## docs/reproduction.md and docs/defaults.md with their figur
 
 docs: $(STAMP)  ## the documentation as a web site, in site/
 	$(BIN)/mkdocs build --strict
+
+dist: $(STAMP)  ## sdist and wheel in dist/; the demo is run from the wheel in an empty environment
+	@$(BIN)/python -m tools.dist --check
 
 clean:  ## remove caches and what was built (.venv stays; delete it to start afresh)
 	rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis report.html

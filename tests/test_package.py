@@ -7,11 +7,14 @@ import json
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from importlib import metadata, resources
 from pathlib import Path
 
 import pytest
+from tools import dist
 
 import compbo
 
@@ -191,3 +194,36 @@ def test_guard_on_global_generators_can_fail(pytester: pytest.Pytester) -> None:
         def test_peer(): torch.rand(1)
     """)
     pytester.runpytest("-p", "no:xdist").assert_outcomes(failed=3, passed=2)
+
+
+def test_the_wheel_made_from_the_sdist_has_every_file_of_the_package(tmp_path: Path) -> None:
+    sdist, wheel = dist.build(tmp_path)
+    package = ROOT / "src" / "compbo"
+    wanted = {
+        str(path.relative_to(package))
+        for path in package.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert dist.files_of(wheel) == wanted
+    assert {"py.typed", "report/template.html"} < wanted
+    with tarfile.open(sdist) as archive:
+        shipped = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"LICENSE", "CITATION.cff", "CHANGELOG.md", "constraints.txt", "tests/test_package.py"} < shipped
+
+
+def test_a_wheel_that_installs_more_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "compbo-0.whl", "w") as archive:
+        archive.writestr("compbo/__init__.py", "")
+        archive.writestr("tests/__init__.py", "")
+    with pytest.raises(ValueError, match=r"would install tests/__init__\.py beside the package"):
+        dist.files_of(tmp_path / "compbo-0.whl")
+
+
+def test_the_citation_has_the_version_and_the_paper() -> None:
+    yaml = pytest.importorskip("yaml")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == compbo.__version__
+    assert citation["authors"] == [{"name": "The compbo developers"}]
+    paper = citation["preferred-citation"]
+    assert paper["authors"][0]["family-names"] == "Grosnit"
+    assert (paper["year"], paper["volume"], len(paper["authors"])) == (2021, 22, 6)
