@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer with pip; everything else they install into .venv themselves.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery results docs dist clean
+.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery results notebooks docs dist clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -52,9 +52,13 @@ gallery: $(STAMP)  ## the pictures and tables of docs/outputs.md, from docs/gall
 	@$(BIN)/compbo study tables $(GALLERY) -o docs/gallery/tables
 	@$(BIN)/python docs/gallery/screenshot.py
 
-results: $(STAMP)  ## docs/reproduction.md and docs/defaults.md with their figures, from the committed results/
+results: $(STAMP)  ## docs/reproduction.md, docs/defaults.md and the table of the README, with figures, from results/
 	@$(BIN)/python -m tools.reproduction
 	@$(BIN)/python -m benchmarks.defaults.page
+	@$(BIN)/python -m benchmarks.regret
+
+notebooks: $(STAMP)  ## the notebooks of docs/notebooks/, executed, as pages of the site
+	@$(BIN)/python -m tools.notebooks
 
 docs: $(STAMP)  ## the documentation as a web site, in site/
 	$(BIN)/mkdocs build --strict

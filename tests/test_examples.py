@@ -77,7 +77,9 @@ def test_many_dimensions_beat_random_search(tmp_path: Path) -> None:
 def test_the_commands_of_the_page(command: str, tmp_path: Path) -> None:
     for name in ("train.py", "space.toml"):
         (tmp_path / name).write_text((EXAMPLES / name).read_text())
-    words = shlex.split(command.replace("python train.py", f"{shlex.quote(sys.executable)} train.py"))
+    words = shlex.split(
+        command.replace("\\\n", " ").replace("python train.py", f"{shlex.quote(sys.executable)} train.py")
+    )
     assert words[0] == "compbo"
     words[words.index("-n") + 1] = "8"
     program = [sys.executable, "-c", "from compbo.cli import main; main()", *words[1:]]
