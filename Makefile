@@ -38,8 +38,8 @@ format: $(STAMP)  ## let ruff fix and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-catalogue: $(STAMP)  ## after a change of the catalogue: its tables in the documents, and the traces of new rows
-	@$(BIN)/python -m compbo.maximizers --write README.md docs/catalogue.md
+catalogue: $(STAMP)  ## after a change of the catalogue: its tables in docs/catalogue.md, and the traces of new rows
+	@$(BIN)/python -m compbo.maximizers --write docs/catalogue.md
 	@$(BIN)/python tests/recorded_traces.py
 
 bench: $(STAMP)  ## the measurements of benchmarks/README.md
@@ -55,7 +55,7 @@ gallery: $(STAMP)  ## the pictures and tables of docs/outputs.md, from docs/gall
 results: $(STAMP)  ## docs/reproduction.md, docs/defaults.md and the table of the README, with figures, from results/
 	@$(BIN)/python -m tools.reproduction
 	@$(BIN)/python -m benchmarks.defaults.page
-	@$(BIN)/python -m benchmarks.regret
+	@$(BIN)/python -m benchmarks.readme
 
 notebooks: $(STAMP)  ## the notebooks of docs/notebooks/, executed, as pages of the site
 	@$(BIN)/python -m tools.notebooks

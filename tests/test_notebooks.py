@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, are kept without outputs, and their pages on the site are made of their cells."""
+"""The notebooks run from top to bottom, are kept without outputs, and their pages are made of their cells."""
 
 from __future__ import annotations
 

@@ -227,3 +227,17 @@ def test_the_citation_has_the_version_and_the_paper() -> None:
     paper = citation["preferred-citation"]
     assert paper["authors"][0]["family-names"] == "Grosnit"
     assert (paper["year"], paper["volume"], len(paper["authors"])) == (2021, 22, 6)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md"])
+def test_links_and_pictures_lead_somewhere(page: str) -> None:
+    text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.DOTALL)
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert [link for link in links if link and not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+def test_the_tour_names_files_that_exist() -> None:
+    tour = (ROOT / "CONTRIBUTING.md").read_text().split("## The rooms in ten minutes")[1].split("\n## ")[0]
+    named = re.findall(r"`([\w/]+(?:\.py|/))`", tour)
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / "src" / "compbo" / name).exists()] == []

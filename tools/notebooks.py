@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "notebooks"
 NOTE = (
-    "*The notebook: [{name}.ipynb]({name}.ipynb). This page is made from it by `make notebooks`; numbers may differ in the "
-    "last digits on another machine.*"
+    "*The notebook: [{name}.ipynb]({name}.ipynb). This page is made from it by `make notebooks`; numbers may differ "
+    "in the last digits on another machine.*"
 )
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")  # colours of a terminal
 

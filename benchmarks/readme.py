@@ -1,6 +1,6 @@
-"""The figure and the table of the README: regret against evaluations and seconds, compbo beside its peers.
+"""The figure and the numbers of the README: regret against evaluations and seconds, compbo beside its peers.
 
-python -m benchmarks.regret
+python -m benchmarks.readme
 
 The runs are those of the league (results/league.parquet), or, where it is missing, of benchmarks/regret.toml
 (results/regret.parquet): all tasks with a known optimum, in batches of 8. A regret is the best loss minus the optimum,
@@ -9,8 +9,9 @@ in units of the same for the initial design, which all methods share.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = (ROOT / "results" / "league.parquet", ROOT / "results" / "regret.parquet")  # the first that exists
 PAGE = ROOT / "README.md"
 FIGURE = ROOT / "docs" / "figures" / "regret.svg"
-BEGIN, END = "<!-- regret -->", "<!-- /regret -->"
+SPEED = ROOT / "benchmarks" / "results.json"
 BATCH = 8
 SMALLEST = 1e-4  # of a regret: below it runs count as equal
 OURS = "compbo"
@@ -161,12 +162,50 @@ def draw(lines: list[Line], target: Path) -> None:
     plt.close(figure)
 
 
+def speed_of(measured: dict[str, Any]) -> str:
+    """How a whole maximisation compares with BoTorch's, in a sentence.
+
+    Args:
+        measured: the sections of `make bench`.
+
+    Returns:
+        The range over the sizes that were measured.
+    """
+    rows = measured["maximisation"]["rows"]
+    words = []
+    for method in ("Adam-ERM", "CAdam-ME"):
+        faster = [row["faster than BoTorch Adam"] for row in rows if row["method"] == method]
+        words.append(f"{min(faster):.1f} to {max(faster):.1f} times as fast with `{method}`")
+    return (
+        f"A whole maximisation is {' and '.join(words)} as BoTorch's with Adam, at equal steps, restarts and samples."
+    )
+
+
+def page_with(text: str, lines: list[Line], measured: dict[str, Any]) -> str:
+    """The README with its numbers brought up to date.
+
+    Args:
+        text: of the README.
+        lines: of the methods.
+        measured: the sections of `make bench`.
+
+    Returns:
+        The new text.
+    """
+    text = _filled(text, "regret", f"\n\n{table_of(lines)}\n\n")
+    return _filled(text, "speed", speed_of(measured))
+
+
+def _filled(text: str, mark: str, content: str) -> str:
+    before, _, rest = text.partition(f"<!-- {mark} -->")
+    return f"{before}<!-- {mark} -->{content}<!-- /{mark} -->{rest.partition(f'<!-- /{mark} -->')[2]}"
+
+
 def main() -> None:
-    """Write the table into the README, and the figure."""
+    """Write the numbers into the README, and draw the figure."""
     lines = lines_of(from_bytes(source().read_bytes(), str(source())))
     text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table_of(lines)}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    PAGE.write_text(page_with(text, lines, json.loads(SPEED.read_text(encoding="utf-8"))), encoding="utf-8")
     draw(lines, FIGURE)
 
 
