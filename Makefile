@@ -14,7 +14,7 @@ ARGS ?=             # more arguments for pytest (ARGS="-k space -x") or the sect
 PYTEST := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(strip $(WORKERS)) --dist loadfile
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 demo: $(STAMP)  ## minimise a shifted Levy function in 16 dimensions and write report.html
 	@$(BIN)/compbo demo

@@ -39,7 +39,7 @@ NAMES = {
     "pycma": "CMA-ES (pycma)",
     "random-search": "random search",
 }
-COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#6A3D9A", "#CC79A7", "#7A4A1E", "#56B4E9", "#009E73", "#8A8A8A", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#6A3D9A", "#CC79A7", "#7A4A1E", "#56B4E9", "#009E73", "#000000", "#8A8A8A")
 
 
 class Line(NamedTuple):
@@ -124,9 +124,11 @@ def table_of(lines: list[Line]) -> str:
     for line in lines:
         name = f"**{NAMES[line.method]}**" if line.method == OURS else NAMES[line.method]
         rows.append(f"| {name} | {line.regret[-1]:.2g} | {line.per_batch:.2g} | {line.runs} on {line.tasks} {tasks} |")
-    return "\n".join(
-        [*rows, "", f"Regret 1 is the best of the {first} points of the initial design, which all methods share."]
+    place = [line.method for line in lines].index(OURS) + 1
+    note = (
+        f"compbo is number {place} of {len(lines)}. Regret 1 is the best of the {first} points of the initial design."
     )
+    return "\n".join([*rows, "", note])
 
 
 def draw(lines: list[Line], target: Path) -> None:
@@ -140,6 +142,7 @@ def draw(lines: list[Line], target: Path) -> None:
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator
 
     mpl.rcParams["svg.hashsalt"] = "compbo"
     figure, (by_count, by_time) = plt.subplots(1, 2, figsize=(10.0, 4.2), sharey=True, layout="constrained")
@@ -155,6 +158,9 @@ def draw(lines: list[Line], target: Path) -> None:
     for axes in (by_count, by_time):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25, which="major")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_locator(NullLocator())
     figure.legend(*by_count.get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, metadata={"Date": None})

@@ -104,6 +104,12 @@ def test_unknown_name_is_an_attribute_error() -> None:
         _ = compbo.no_such_name
 
 
+def test_a_name_in_british_spelling_gets_a_hint() -> None:
+    code = "import compbo\ncompbo.minimise\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "Did you mean: 'minimize'?" in done.stderr
+
+
 def test_sources_neither_print_nor_touch_global_generators() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {reason}"
