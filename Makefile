@@ -1,7 +1,8 @@
 # `make demo` and `make test` need Python 3.11 or newer with pip; everything else they install into .venv themselves.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long test-oldest lint format catalogue bench gallery results league league-peers docs clean
+.PHONY: help demo test test-long test-oldest lint format catalogue bench figures gallery results league league-peers \
+  notebooks docs dist clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -45,7 +46,6 @@ catalogue: $(STAMP)  ## after a change of the catalogue: its tables in docs/cata
 bench: $(STAMP)  ## the measurements of benchmarks/README.md
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-.PHONY: figures
 figures: $(STAMP)  ## the pictures of docs/figures/ that explain ideas, and those of the report (needs Chromium)
 	@$(BIN)/python -m tools.figures
 	@$(BIN)/python -m tools.figures.report
@@ -57,10 +57,14 @@ gallery: $(STAMP)  ## the pictures and tables of docs/outputs.md, from docs/gall
 	@$(BIN)/compbo study tables $(GALLERY) -o docs/gallery/tables
 	@$(BIN)/python docs/gallery/screenshot.py
 
-results: $(STAMP)  ## docs/reproduction.md, docs/defaults.md and docs/league.md with their figures, from the committed results/
+results: $(STAMP)  ## docs/reproduction.md, docs/defaults.md, docs/league.md, the README's table, and figures, from results/
 	@$(BIN)/python -m tools.reproduction
 	@$(BIN)/python -m benchmarks.defaults.page
 	@$(BIN)/python -m benchmarks.league.page
+	@$(BIN)/python -m benchmarks.readme
+
+notebooks: $(STAMP)  ## the notebooks of docs/notebooks/, executed, as pages of the site
+	@$(BIN)/python -m tools.notebooks
 
 league: $(STAMP)  ## the default against other libraries, hours, resumable; ARGS="all --workers 2", ARGS=--export
 	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.league $(ARGS)
@@ -69,6 +73,9 @@ league-peers: .venv-hebo/.installed .venv-smac/.installed  ## the environments o
 
 docs: $(STAMP)  ## the documentation as a web site in site/, which opens as a file: site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+dist: $(STAMP)  ## sdist and wheel in dist/; the demo is run from the wheel in an empty environment
+	@$(BIN)/python -m tools.dist --check
 
 clean:  ## remove caches and what was built (.venv stays; delete it to start afresh)
 	rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis report.html

@@ -1,7 +1,7 @@
-"""An objective for the command line: as a function, and as a program that prints its value."""
+"""An objective for the command line: a program that prints its value, and a function."""
 
+import argparse
 import math
-import sys
 
 
 def loss(params):
@@ -9,4 +9,7 @@ def loss(params):
 
 
 if __name__ == "__main__":
-    print(loss({"lr": float(sys.argv[1]), "depth": int(sys.argv[2])}))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lr", type=float, required=True)
+    parser.add_argument("--depth", type=int, required=True)
+    print(loss(vars(parser.parse_args())))

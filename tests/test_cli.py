@@ -6,7 +6,6 @@ import contextlib
 import csv
 import os
 import re
-import runpy
 import shlex
 import signal
 import sqlite3
@@ -286,6 +285,7 @@ def _alive(pid: int) -> bool:
         ("program {lx}", r"\{lx\} is not a parameter of the space, which has a, b"),
         ("", "empty"),
         ("echo 1", "no placeholder"),
+        ("echo {b}", r"no placeholder of a parameter that varies: use for instance \{a\}"),
         ("echo {a:.3f}", "format"),
         ("echo {}", "empty"),
         ("echo '{a}", "cannot be read"),
@@ -295,7 +295,7 @@ def _alive(pid: int) -> bool:
 )
 def test_a_wrong_command_is_refused_before_it_runs(template: str, match: str) -> None:
     with pytest.raises(ValueError, match=match):
-        Program(template, ["a", "b"])
+        Program(template, ["a", "b"], constants=["b"])
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------
@@ -495,6 +495,22 @@ def test_report_and_export_write_beside_the_run(folder: Path) -> None:
         assert not (folder / name).exists()
 
 
+OWN_PARTS = """
+from dataclasses import dataclass
+import compbo
+
+def shake(oracle, x0, *, budget, box, generator):
+    return x0
+shake.form = "ERM"
+compbo.register(shake)
+
+@compbo.register
+@dataclass(frozen=True)
+class Squared(compbo.UCB):
+    name = "squared"
+"""
+
+
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -503,13 +519,37 @@ def test_report_and_export_write_beside_the_run(folder: Path) -> None:
         ("compbo ask --sp", ["--space"]),
         ("compbo optimize --acquisition l", ["logei"]),
         ("compbo ask --maximizer CAdam-", ["CAdam-ME"]),
+        ("compbo optimize --acquisition ei,lo", ["ei,logei"]),
+        ("compbo optimize --plugin own.py --acquisition sq", ["squared"]),
+        ("compbo ask --plugin own.py --maximizer sh", ["shake"]),
+        ("compbo ask --plugin broken.py --maximizer SCG", ["SCGA"]),
     ],
 )
-def test_the_tab_key_completes(words: str, offered: list[str]) -> None:
+def test_the_tab_key_completes(words: str, offered: list[str], folder: Path) -> None:
+    Path("own.py").write_text(OWN_PARTS)
+    Path("broken.py").write_text("raise OSError\n")
     asked = {"_COMPBO_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
     named = [sys.executable, "-c", "import sys; sys.argv[0] = 'compbo'; from compbo.cli import main; main()"]
     done = subprocess.run(named, env={**os.environ, **asked}, capture_output=True, text=True)
     assert (done.stdout.split(), done.stderr) == (offered, "")
+
+
+def test_a_run_with_parts_of_a_plugin_says_how_to_load_it(folder: Path) -> None:
+    Path("own.py").write_text(OWN_PARTS)
+    named = [sys.executable, "-c", "from compbo.cli import main; main()"]
+    begin = ["ask", "own.db", "--space", "space.toml", "--maximizer", "shake", "--plugin", "own.py"]
+    assert subprocess.run([*named, *begin], capture_output=True).returncode == 0
+    for command in ("status", "report"):
+        done = subprocess.run([*named, command, "own.db"], capture_output=True, text=True)
+        assert (done.returncode, "--plugin own.py" in done.stderr) == (2, True), done.stderr
+
+
+def test_the_catalogue_says_what_is_the_users(folder: Path) -> None:
+    Path("own.py").write_text(OWN_PARTS)
+    named = [sys.executable, "-c", "from compbo.cli import main; main()"]
+    shown = subprocess.run([*named, "catalogue", "--plugin", "own.py"], capture_output=True, text=True).stdout
+    (row,) = [line.split() for line in shown.splitlines() if line.startswith("shake")]
+    assert row[:3] == ["shake", "1", "own"]
 
 
 def test_the_completion_of_a_shell_can_be_installed() -> None:
@@ -631,24 +671,6 @@ def test_ctrl_c_ends_the_programs_that_run(folder: Path) -> None:
     for path in folder.glob("pid*"):
         stat = Path(f"/proc/{path.name[3:]}/stat")
         assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
-
-
-# -- examples ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["minimize.py", "ask_tell.py", "asynchronous.py"])
-def test_examples(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(Path(__file__).parents[1] / "examples" / name), run_name="__main__")
-    assert capsys.readouterr().out
-
-
-def test_the_example_of_the_command_line(folder: Path) -> None:
-    examples = Path(__file__).parents[1] / "examples"
-    space = ("--space", str(examples / "space.toml"), "-n", "4")
-    program = f"{PYTHON} {shlex.quote(str(examples / 'train.py'))} {{lr}} {{depth}}"
-    assert optimize(f"{examples / 'train.py'}:loss", *space, "--storage", "function.log").exit_code == 0
-    assert optimize("--command", program, *space, "--storage", "program.log").exit_code == 0
-    assert load_records("function.log") == load_records("program.log")
 
 
 # -- demo -------------------------------------------------------------------------------------------------------------

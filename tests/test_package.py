@@ -7,11 +7,14 @@ import json
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from importlib import metadata, resources
 from pathlib import Path
 
 import pytest
+from tools import dist
 
 import compbo
 
@@ -99,6 +102,12 @@ def test_public_name_resolves(name: str) -> None:
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = compbo.no_such_name
+
+
+def test_a_name_in_british_spelling_gets_a_hint() -> None:
+    code = "import compbo\ncompbo.minimise\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "Did you mean: 'minimize'?" in done.stderr
 
 
 def test_sources_neither_print_nor_touch_global_generators() -> None:
@@ -191,3 +200,50 @@ def test_guard_on_global_generators_can_fail(pytester: pytest.Pytester) -> None:
         def test_peer(): torch.rand(1)
     """)
     pytester.runpytest("-p", "no:xdist").assert_outcomes(failed=3, passed=2)
+
+
+def test_the_wheel_made_from_the_sdist_has_every_file_of_the_package(tmp_path: Path) -> None:
+    sdist, wheel = dist.build(tmp_path)
+    package = ROOT / "src" / "compbo"
+    wanted = {
+        str(path.relative_to(package))
+        for path in package.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert dist.files_of(wheel) == wanted
+    assert {"py.typed", "report/template.html"} < wanted
+    with tarfile.open(sdist) as archive:
+        shipped = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"LICENSE", "CITATION.cff", "CHANGELOG.md", "constraints.txt", "tests/test_package.py"} < shipped
+
+
+def test_a_wheel_that_installs_more_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "compbo-0.whl", "w") as archive:
+        archive.writestr("compbo/__init__.py", "")
+        archive.writestr("tests/__init__.py", "")
+    with pytest.raises(ValueError, match=r"would install tests/__init__\.py beside the package"):
+        dist.files_of(tmp_path / "compbo-0.whl")
+
+
+def test_the_citation_has_the_version_and_the_paper() -> None:
+    yaml = pytest.importorskip("yaml")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == compbo.__version__
+    assert citation["authors"] == [{"name": "The compbo developers"}]
+    paper = citation["preferred-citation"]
+    assert paper["authors"][0]["family-names"] == "Grosnit"
+    assert (paper["year"], paper["volume"], len(paper["authors"])) == (2021, 22, 6)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md"])
+def test_links_and_pictures_lead_somewhere(page: str) -> None:
+    text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.DOTALL)
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert [link for link in links if link and not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+def test_the_tour_names_files_that_exist() -> None:
+    tour = (ROOT / "CONTRIBUTING.md").read_text().split("## The rooms in ten minutes")[1].split("\n## ")[0]
+    named = re.findall(r"`([\w/]+(?:\.py|/))`", tour)
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / "src" / "compbo" / name).exists()] == []

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import numpy as np
+import pandas as pd
 import pytest
+from benchmarks import readme
 from benchmarks.defaults import page as defaults
 from benchmarks.league import page as league
 from tools import reproduction
@@ -11,6 +16,9 @@ from tools import reproduction
 from compbo.study.outputs.compact import from_bytes
 from compbo.study.outputs.runs import study_of
 from compbo.study.outputs.statistics.bootstrap import Estimate
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_the_page_on_the_paper_is_current() -> None:
@@ -55,3 +63,36 @@ def test_a_claim_is_judged_by_its_interval(low: float, high: float, alike: bool,
     ends = (np.asarray((low + high) / 2), np.asarray(low), np.asarray(high))
     claim = reproduction.Claim("", "first", "zeroth", alike=alike)
     assert reproduction.judged(claim, Estimate(*ends, unit="tasks", tasks=10, runs=10)) == words
+
+
+class TestReadme:
+    def test_its_numbers_are_those_of_the_files(self) -> None:
+        lines = readme.lines_of(from_bytes(readme.source().read_bytes()))
+        text = readme.PAGE.read_text(encoding="utf-8")
+        assert readme.page_with(text, lines, json.loads(readme.SPEED.read_text())) == text, "run: make results"
+        assert {readme.OURS, "random-search"} <= {line.method for line in lines}
+
+    def test_regret_is_in_units_of_the_initial_design_and_methods_are_paired(self) -> None:
+        def cell(optimiser: str, task: str, seed: int, end: float) -> dict[str, object]:
+            curves = {"regret": [10.0, end], "best": [10.0, end], "ask_seconds": [4.0]}
+            clock = {"seconds": 8.0, "cpu_seconds": 2.0, "initial": 16, "steps": 1, "batch": 8}
+            known = {"floor_kind": "optimum", "status": "done"}
+            return {"optimiser": optimiser, "task": task, "seed": seed, **curves, **clock, **known}
+
+        both = [
+            cell(method, "levy", seed, 10.0 * r) for method, r in (("compbo", 0.1), ("pycma", 0.4)) for seed in (0, 1)
+        ]
+        both += [cell("compbo", "levy", 2, 0.01), cell("pycma", "levy", 2, 4.0), cell("turbo", "levy", 0, 0.0)]
+        ours, theirs = readme.lines_of(pd.DataFrame(both))  # TuRBO lacks two seeds
+        assert (ours.method, theirs.method, ours.runs, ours.tasks) == ("compbo", "pycma", 3, 1)
+        assert ours.regret.tolist() == pytest.approx([1.0, (0.1 * 0.1 * 0.001) ** (1 / 3)])
+        assert (ours.low[-1], ours.high[-1]) == pytest.approx((0.001, 0.1))
+        assert ours.per_batch == pytest.approx(1.0)  # a quarter of the processor
+        assert ours.evaluations.tolist() == [16, 24]
+        assert readme.table_of([ours, theirs]).splitlines()[2] == "| **compbo** | 0.022 | 1 | 3 on 1 task |"
+
+    def test_the_figure_is_drawn(self, tmp_path: Path) -> None:
+        lines = readme.lines_of(from_bytes(readme.source().read_bytes()))
+        readme.draw(lines, tmp_path / "regret.svg")
+        assert (tmp_path / "regret.png").stat().st_size > 10_000
+        assert (tmp_path / "regret.svg").stat().st_size > 10_000

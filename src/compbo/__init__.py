@@ -8,6 +8,7 @@ True
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +106,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'compbo' has no attribute {name!r}")
+        raise AttributeError(f"module 'compbo' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     value = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value

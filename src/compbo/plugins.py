@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 GROUP = "compbo.plugins"  # of entry points
-HOW_TO_ADD = "Your own is known once its plugin is loaded (docs/own_parts.md)."  # ends a message
+# Ends a message.
+HOW_TO_ADD = "Your own is known once its plugin is loaded, by --plugin own.py or an import (docs/own_parts.md)."
 DIGEST_LENGTH = 16  # hexadecimal digits
 
 _files: dict[Path, ModuleType] = {}  # what was loaded from where: a file is never carried out twice

@@ -20,7 +20,7 @@ from compbo.run.complete import complete_run
 from compbo.run.plan import RunPlan
 from compbo.run.result import AlwaysFailsError, RunError
 from compbo.run.stops import Stopped
-from compbo.space import Space
+from compbo.space import Constant, Space
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,7 +140,9 @@ def _objective(request: OptimizeRequest, space: Space, plan: RunPlan) -> Iterato
         with on_cluster(request.dask, plan, asynchronous=request.asynchronous) as plan_there:
             yield objective, plan_there
         return
-    program = Program(request.command, space.names, plan.timeout, elsewhere=request.dask is not None)
+    constants = [name for name, parameter in space.parameters.items() if isinstance(parameter, Constant)]
+    elsewhere = request.dask is not None
+    program = Program(request.command, space.names, plan.timeout, constants=constants, elsewhere=elsewhere)
     if program.unused:
         say(f"Note: --command does not use {', '.join(program.unused)}.")
     alone = replace(plan, workers=None, timeout=None, asynchronous=False)  # the program itself keeps the time limit

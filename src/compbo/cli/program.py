@@ -32,7 +32,13 @@ class Program:
     """
 
     def __init__(
-        self, command: str, names: Iterable[str], timeout: float | None = None, *, elsewhere: bool = False
+        self,
+        command: str,
+        names: Iterable[str],
+        timeout: float | None = None,
+        *,
+        constants: Iterable[str] = (),
+        elsewhere: bool = False,
     ) -> None:
         """Check the command before anything runs.
 
@@ -40,10 +46,11 @@ class Program:
             command: the program and its arguments, with `{name}` where a parameter belongs.
             names: of the parameters; each placeholder must be one of them.
             timeout: seconds after which the program is killed; None: no limit.
+            constants: the names whose value never changes; at least one placeholder must be another.
             elsewhere: whether it runs on other machines, which may have programs that this one has not.
         """
         known = list(names)
-        self._arguments = _checked_arguments(command, known)
+        self._arguments = _checked_arguments(command, known, set(constants))
         if not elsewhere:
             _check_installed(self._arguments[0])
         used = {name for pieces in self._arguments for _, name in pieces}
@@ -110,7 +117,7 @@ class Program:
                 _kill(process)
 
 
-def _checked_arguments(command: str, known: list[str]) -> list[Pieces]:
+def _checked_arguments(command: str, known: list[str], constants: set[str]) -> list[Pieces]:
     """The arguments of a command whose placeholders are known parameters; OptionError for any other command."""
     try:
         arguments = [_pieces(argument) for argument in shlex.split(command)]
@@ -130,11 +137,12 @@ def _checked_arguments(command: str, known: list[str]) -> list[Pieces]:
                 name=name,
                 known=", ".join(known),
             )
-    if not used:
+    varied = [name for name in known if name not in constants]
+    if constants.issuperset(used):
         raise OptionError(
             "command",
-            "{option} has no placeholder: the program would never see a parameter, use e.g. {{{name}}}.",
-            name=known[0],
+            "{option} has no placeholder of a parameter that varies: use for instance {{{name}}}.",
+            name=(varied or known)[0],
         )
     return arguments
 

@@ -23,7 +23,7 @@ def checked_parameter(name: object, parameter: object) -> Parameter:
         if not isinstance(value, Scalar):
             raise ValueError(
                 f'Parameter "{name}": {parameter!r} is neither a parameter (Float, Int, Bool, Categorical, Ordinal) '
-                f"nor a constant."
+                f"nor a constant; a range is written as Float(0, 1) or Int(1, 9), a choice as Categorical([...])."
             )
         try:
             parameter = Constant(value)

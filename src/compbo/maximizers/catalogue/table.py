@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from compbo.maximizers.catalogue import CATALOGUE
+from compbo.maximizers.catalogue import BUILT_IN, CATALOGUE
 
 if TYPE_CHECKING:
     from compbo.maximizers.hyperparameters import Domain, Value
@@ -22,7 +22,7 @@ def catalogue_rows() -> list[dict[str, str]]:
         {
             "name": entry.name,
             "order": str(entry.order),
-            "category": entry.category,
+            "category": entry.category if entry.name in BUILT_IN else "own",
             "rule": entry.rule,
             "tracker": entry.tracker,
             "form": entry.form,
