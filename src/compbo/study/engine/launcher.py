@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
+from compbo import backend
 from compbo.study.engine.environment import thread_environment
 from compbo.study.engine.messages import Limits, Request, encode_request, read_frame, write_frame
 
@@ -78,6 +79,7 @@ class Launcher:
         variables = {
             **os.environ,
             **thread_environment(self._limits.threads),
+            backend.VARIABLE: backend.TORCH,  # a cell determines its digest, whatever else is installed or set
             "PYTHONHASHSEED": "0",
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),  # to find what is found here
         }
