@@ -45,7 +45,7 @@ def gp(
     y = (5.0 * x).sin().sum(-1)
     return GPPosterior(
         x,
-        (y - y.mean()) / y.std(),
+        (y - y.mean()) / y.std(correction=0).clamp_min(0.1),
         kernel=get_kernel(kernel),
         lengthscale=torch.linspace(0.4, 0.9, d, dtype=F64),
         outputscale=1.3,
@@ -105,14 +105,14 @@ class TestSameNumbers:
     def test_where_the_data_are_ill_conditioned(self, acquisition: object, kernel: str) -> None:
         posterior = gp(kernel, n=40, noise=1e-6)
         assert not posterior.well_conditioned
-        assert_same(acquisition, posterior, rand(5, 3, 3), relative=1e-6)
+        assert_same(acquisition, posterior, rand(5, 3, 3))
 
 
 @pytest.mark.parametrize("n", [1, 30, 250])
 @pytest.mark.parametrize("q", [1, 3, 300])
 def test_any_number_of_points_and_observations(n: int, q: int) -> None:
     """One batch at a time, several, and blocks of the triangular product."""
-    assert_same(UCB(), gp(n=n, d=2), rand(3, q, 2))
+    assert_same(UCB(), gp(n=n, d=8), rand(3, q, 8))
 
 
 @pytest.mark.parametrize("rows", [0, 2, 5])
@@ -134,12 +134,11 @@ def test_many_batches_are_the_same_as_one() -> None:
 
 
 def test_a_batch_without_a_factor_climbs_the_ladder() -> None:
-    """Two equal points: jitter is needed, and both oracles say how much."""
-    x = rand(4, 2, 3)
-    x[2, 1] = x[2, 0]
-    posterior = gp(noise=1e-3)
-    reference, compiled = pair(SR(), posterior, 2)
-    draw = Draw(sobol_normals(2, COLUMNS, seeded(3)))
+    """Equal points: jitter is needed, and both oracles say how much."""
+    x = rand(4, 6, 3)
+    x[2, :4] = x[2, 0]
+    reference, compiled = pair(SR(), gp(), 6)
+    draw = Draw(sobol_normals(6, COLUMNS, seeded(3)))
     wanted, found = reference.inner(x, draw), compiled.inner(x, draw)
     assert wanted.jitter > 0.0
     assert found.jitter == wanted.jitter
@@ -167,7 +166,7 @@ class TestWinners:
         assert CompiledMaxima.winners(v).tolist() == winners(v).tolist()
         assert bool(CompiledMaxima.maxima(v)[0, 0].isnan())
 
-    @pytest.mark.parametrize("shape", [(), (4, 1, 1), (4, 1, 7)])
+    @pytest.mark.parametrize("shape", [(1,), (4, 1, 1), (4, 1, 7)])
     def test_weights_of_any_shape(self, shape: tuple[int, ...]) -> None:
         v, weight = rand(4, 3, 7), rand(*shape, seed=2)
         assert torch.equal(CompiledMaxima.winners(v, weight), winners(v, weight))
@@ -237,7 +236,8 @@ class TestRun:
     def test_a_resumed_run_is_the_uninterrupted_one(self, tmp_path: Path) -> None:
         whole = run(tmp_path / "whole.db", 6, initial_points=2)
         run(tmp_path / "parts.db", 4, initial_points=2)
-        resumed = run(tmp_path / "parts.db", 2, initial_points=2)
+        resumed = run(tmp_path / "parts.db", 6, initial_points=2)
+        assert len(whole.records) == 6
         assert [r.params for r in resumed.records] == [r.params for r in whole.records]
 
     def test_a_resume_with_another_backend_is_said(

@@ -63,10 +63,10 @@ def multiply(alpha: float, a: Array, b: Array, beta: float, c: Array) -> None:
     n = b.shape[1]
     if m == 0 or n == 0 or k == 0:
         return
-    a_is, lda = (AS_IT_IS, a.strides[0]) if a.strides[1] == DOUBLE else (TRANSPOSED, a.strides[1])
-    b_is, ldb = (AS_IT_IS, b.strides[0]) if b.strides[1] == DOUBLE else (TRANSPOSED, b.strides[1])
-    # rows here are columns there: c^T = b^T a^T
+    a_is, lda = (AS_IT_IS, max(a.strides[0], k * DOUBLE)) if a.strides[1] == DOUBLE else (TRANSPOSED, a.strides[1])
+    b_is, ldb = (AS_IT_IS, max(b.strides[0], n * DOUBLE)) if b.strides[1] == DOUBLE else (TRANSPOSED, b.strides[1])
+    # rows here are columns there: c^T = b^T a^T; the stride of a single row says nothing
     _dgemm(
-        b_is, a_is, n, m, k, alpha, b.ctypes.data, ldb // DOUBLE, a.ctypes.data, lda // DOUBLE, beta, c.ctypes.data,
-        c.strides[0] // DOUBLE,
-    )  # fmt: skip
+        *(b_is, a_is, n, m, k, alpha, b.ctypes.data, ldb // DOUBLE, a.ctypes.data, lda // DOUBLE),
+        *(beta, c.ctypes.data, max(c.strides[0] // DOUBLE, n)),
+    )
