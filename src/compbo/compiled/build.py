@@ -42,13 +42,13 @@ def part(function: F) -> F:
 
 
 def summing_part(function: F) -> F:
-    """A part whose sums may be added in any order, several numbers at a time."""
+    """The function as a part whose sums may be added in any order, several numbers at a time."""
     compiled: F = njit(**{**_PART, "fastmath": {"contract", "nsz", "reassoc"}})(function)
     return compiled
 
 
 def inlined_part(function: F) -> F:
-    """A part that is written out where it is called: a loop around it is done for several numbers at a time."""
+    """The function as a part that is written out where it is called, so that a loop does several numbers at a time."""
     compiled: F = njit(**_PART, inline="always")(function)
     return compiled
 

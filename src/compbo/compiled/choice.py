@@ -47,9 +47,9 @@ def backend_of(oracle: AcquisitionOracle) -> str:
 
 @contextmanager
 def oracle_threads(oracle: AcquisitionOracle, flops: float) -> Iterator[None]:
-    """The threads that an oracle computes with, given the operations of its largest product.
+    """The threads that an oracle computes with; flops: operations of its largest product.
 
-    Compiled code has one, whatever is allowed: no bit depends on their number.
+    Compiled code has one, even if more are allowed: no bit depends on their number.
     """
     if backend_of(oracle) == TORCH:
         with threads_for(flops):

@@ -28,7 +28,7 @@ class Integrand(NamedTuple):
 
 @part
 def inner_row(integrand: Integrand, mean: float, deviation: Array, v: Array) -> None:
-    """v (K,) of one point, from its mean and deviation L z (K,)."""
+    """v (K,) of one point for an integrand, from its mean and deviation L z (K,)."""
     code, best, parameter = integrand
     if code == UCB:
         for k in range(v.shape[0]):
@@ -58,7 +58,7 @@ def softplus(y: float) -> float:
 
 @summing_part
 def inner_row_cotangent(integrand: Integrand, c: Array, mean: float, deviation: Array) -> float:
-    """The cotangent of the deviation (K,), in its place, and that of the mean, for the cotangent c (K,) of v."""
+    """The cotangents of the deviation (K,), in its place, and of the mean, for c (K,), that of the integrand v."""
     code, best, parameter = integrand
     total = 0.0
     if code == UCB:
@@ -91,14 +91,14 @@ def log_ei_slope(y: float) -> float:
 
 @entry
 def maxima(v: Array, top: Array) -> None:
-    """max_j v_jk (B, K) of v (B, q, K)."""
+    """top (B, K) = max_j v_jk of v (B, q, K)."""
     for b in range(v.shape[0]):
         column_maxima(v[b], top[b])
 
 
 @part
 def column_maxima(v: Array, top: Array) -> None:
-    """max_j v_jk (K,) of v (q, K); a NaN stays."""
+    """top (K,) = max_j v_jk of v (q, K); a NaN stays."""
     for k in range(v.shape[1]):
         top[k] = v[0, k]
     for j in range(1, v.shape[0]):
@@ -108,7 +108,7 @@ def column_maxima(v: Array, top: Array) -> None:
 
 @entry
 def winners(v: Array, weight: Array, out: Array) -> None:
-    """weight (B, K) at the largest value of each column of v (B, q, K), shared where several are largest; else 0."""
+    """out: weight (B, K) at the largest value of each column of v (B, q, K), shared where several are; else 0."""
     top, share = np.empty(v.shape[2]), np.empty(v.shape[2])
     for b in range(v.shape[0]):
         column_maxima(v[b], top)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @summing_part
 def cholesky(matrix: Array, factor: Array) -> bool:
-    """The lower factor row by row; while it is made, its diagonal holds the reciprocals. Whether there is one."""
+    """The lower factor of a matrix, row by row; its diagonal holds reciprocals until the end. Whether there is one."""
     m = matrix.shape[0]
     for i in range(m):
         for j in range(i):
@@ -36,7 +36,7 @@ def cholesky(matrix: Array, factor: Array) -> bool:
 
 @part
 def covariance_cotangent(factor: Array, dfactor: Array, work: Array, out: Array) -> None:
-    """-2 dSigma (q, q) for the cotangent dL of the factor L.
+    """out = -2 dSigma (q, q) for the cotangent dL, `dfactor`, of the factor L.
 
     Phi is the lower triangle of L^T dL with halved diagonal, S = L^-T Phi L^-1, dSigma = (S + S^T)/2.
     work (q, q): memory.
@@ -64,7 +64,7 @@ def covariance_cotangent(factor: Array, dfactor: Array, work: Array, out: Array)
 
 @part
 def solve_transposed(factor: Array, right: Array) -> None:
-    """right := L^-T right."""
+    """right := L^-T right, for a lower factor L."""
     q = factor.shape[0]
     for i in range(q - 1, -1, -1):
         for k in range(i + 1, q):

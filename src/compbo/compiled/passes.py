@@ -35,7 +35,7 @@ class Model(NamedTuple):
     inverse_factor: Array  # L_C^-1 (n, n)
     ill_conditioned: bool  # whether C is
     shift: float  # of the outputs
-    scale: float
+    scale: float  # of the outputs, that of the kernel included
 
 
 class Kept(NamedTuple):
@@ -55,7 +55,7 @@ def batches_at_once(q: int) -> int:
 
 @entry
 def forward(points: Array, z: Array, model: Model, integrand: Integrand, way_back: bool, kept: Kept, v: Array) -> bool:
-    """Fill `kept` and v (b, q, K) at the points P (b, q, d) and the samples z (q, K).
+    """Fill `kept` and v (b, q, K) at the points P (b, q, d) and the samples z (q, K), for a model and an integrand.
 
     way_back: whether there will be a way back; otherwise `kept` is memory for the batches handled at once. Returns
     whether every batch has a factor; it stops at the first that has none.
@@ -91,7 +91,7 @@ def forward(points: Array, z: Array, model: Model, integrand: Integrand, way_bac
 
 @part
 def cross_covariance(points: Array, model: Model, norms: Array, cross: Array, slope: Array, mean: Array) -> None:
-    """|P|^2 (m,), Ks (m, n), its slope (m, n) and the mean (m,) at the points P (m, d)."""
+    """The norms |P|^2 (m,), `cross` = Ks (m, n), its slope (m, n) and the mean (m,) of a model at the points P (m, d)."""
     multiply(-2.0, points, model.train.T, 0.0, cross)
     for i in range(cross.shape[0]):
         row = cross[i]
@@ -113,7 +113,7 @@ def dot(a: Array, b: Array) -> float:
 
 @part
 def times_upper(left: Array, lower: Array, out: Array) -> None:
-    """left @ lower^T by blocks, without the products with the zeros above the diagonal of `lower`."""
+    """out = left @ lower^T by blocks, without the products with the zeros above the diagonal of `lower`."""
     n = lower.shape[0]
     blocks = max(1, n // BLOCK)
     for i in range(blocks):
@@ -123,7 +123,7 @@ def times_upper(left: Array, lower: Array, out: Array) -> None:
 
 @part
 def add_own(kernel: int, points: Array, norms: Array, pairs: Array, covariance: Array, slope: Array) -> None:
-    """Add Kss to the lower triangle of `covariance`, and write its slope (q, q).
+    """Add Kss of a kernel to the lower triangle of `covariance`, and write its slope (q, q).
 
     points (q, d) and norms (q,): P and |P|^2. pairs (2, q (q + 1) / 2): memory for both of every pair of points.
     """
@@ -144,7 +144,10 @@ def add_own(kernel: int, points: Array, norms: Array, pairs: Array, covariance: 
 
 @entry
 def backward(points: Array, z: Array, model: Model, integrand: Integrand, kept: Kept, c: Array, out: Array) -> None:
-    """dP / 2 (b, q, d), up to the kernel's factor, for the cotangent c (b, q, K) of v; others as on the way forward."""
+    """Fill out (b, q, d) with dP / 2, up to the kernel's factor, for the cotangent c (b, q, K) of v.
+
+    points, z, model, integrand, kept: as on the way forward.
+    """
     b, q, d = points.shape
     n, size, z_t = model.alpha.shape[0], max(1, ROWS // q), np.ascontiguousarray(z.T)
     w, unwhitened = np.empty((size * q, n)), np.empty((size * q if model.ill_conditioned else 0, n))
@@ -173,7 +176,7 @@ def backward(points: Array, z: Array, model: Model, integrand: Integrand, kept: 
 
 @summing_part
 def times_slope(row: Array, dmean: float, alpha: Array, slope: Array) -> float:
-    """-2 dSigma U -> W = (dmu alpha^T - 2 dSigma U) * dk/dr2 of one row, in place, and its sum."""
+    """A row of -2 dSigma U becomes one of W = (dmean alpha^T - 2 dSigma U) * slope; returns its sum."""
     total = 0.0
     for j in range(row.shape[0]):
         row[j] = (row[j] + dmean * alpha[j]) * slope[j]
@@ -185,7 +188,7 @@ def times_slope(row: Array, dmean: float, alpha: Array, slope: Array) -> float:
 def pull_of_point(j: int, total: float, dcovariance: Array, slope: Array, points: Array, out: Array) -> None:
     """out (d,) = (total + sum(O)) P_j - O P of point j, with its row O = 2 dSigma * dk/dr2 of Kss.
 
-    dcovariance (q,): its row of -2 dSigma. slope (q,): of Kss.
+    dcovariance (q,): its row of -2 dSigma. slope (q,): of Kss. points (q, d): P.
     """
     out[:] = 0.0
     for i in range(points.shape[0]):
