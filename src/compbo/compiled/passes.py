@@ -91,7 +91,7 @@ def forward(points: Array, z: Array, model: Model, integrand: Integrand, way_bac
 
 @part
 def cross_covariance(points: Array, model: Model, norms: Array, cross: Array, slope: Array, mean: Array) -> None:
-    """The norms |P|^2 (m,), `cross` = Ks (m, n), its slope (m, n) and the mean (m,) of a model at the points P (m, d)."""
+    """Norms |P|^2 (m,), `cross` = Ks (m, n), its slope (m, n) and the mean (m,) of a model at the points P (m, d)."""
     multiply(-2.0, points, model.train.T, 0.0, cross)
     for i in range(cross.shape[0]):
         row = cross[i]
