@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import (
+    backend,
     bo_step,
     gp_fit,
     growth,
@@ -50,6 +51,7 @@ def _works() -> list[Work]:
 SECTIONS: dict[str, tuple[str, str, Callable[[], list[Row]]]] = {
     "import": (imports.TITLE, imports.NOTE, imports.run),
     "value-and-gradient": (value_and_gradient.TITLE, value_and_gradient.NOTE, lambda: value_and_gradient.run(_works())),
+    "backend": (backend.TITLE, backend.NOTE, lambda: backend.run(_works())),
     "raw-batches": (raw_batches.TITLE, raw_batches.NOTE, lambda: raw_batches.run(_works())),
     "maximisation": (maximisation.TITLE, maximisation.NOTE, lambda: maximisation.run(_works())),
     "fit": (gp_fit.TITLE, gp_fit.NOTE, lambda: gp_fit.run(_works())),

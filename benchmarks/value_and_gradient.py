@@ -19,7 +19,7 @@ NOTE = (
     "with C^-1 where that bound counts two with its factor, so the last column can fall below 1. `alone`: BoTorch in "
     "a process of its own, without the memory that compbo keeps, as it runs in a program that does not load compbo. "
     "W(16,100) stays below its floor of 5: about half of the time are products there (see the profile below), the "
-    "rest are some hundred operators on arrays too small to keep a core busy, which only a compiled kernel would join."
+    "rest are some hundred operators on arrays too small to keep a core busy, which the compiled backend joins."
 )
 REPEATS = 25
 

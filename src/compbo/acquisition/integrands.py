@@ -72,7 +72,21 @@ def _settle(acquisition: Any, name: str, *, zero_allowed: bool = False) -> None:
     object.__setattr__(acquisition, name, number)
 
 
-class MaxMean:
+class ColumnMaxima:
+    """max_j v_jm and its derivative, what all utilities are made of, to inherit from."""
+
+    @staticmethod
+    def maxima(v: Tensor) -> Tensor:
+        """max_j v_jm: (B, q, K) -> (B, K)."""
+        return v.amax(-2)
+
+    @staticmethod
+    def winners(v: Tensor, weight: Tensor | float = 1.0) -> Tensor:
+        """The derivative of `maxima`, times the weight: see `winners`."""
+        return winners(v, weight)
+
+
+class MaxMean(ColumnMaxima):
     """f(v) = (1/M) sum_m max_j v_jm: the outer function of EI, SR and UCB, to inherit from."""
 
     linear_outer: ClassVar[bool] = True
@@ -80,7 +94,7 @@ class MaxMean:
 
     def utility(self, v: Tensor) -> Tensor:
         """max_j v_jm."""
-        return v.amax(-2)
+        return self.maxima(v)
 
     def outer(self, v: Tensor) -> Tensor:
         """Mean of the columns' maxima."""
@@ -88,7 +102,7 @@ class MaxMean:
 
     def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear
         """1/K at the winner of each column."""
-        return winners(zeta, 1.0 / zeta.shape[-1])
+        return self.winners(zeta, 1.0 / zeta.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -167,7 +181,7 @@ class UCB(MaxMean):
 
 
 @dataclass(frozen=True)
-class PI:
+class PI(ColumnMaxima):
     """Probability of improvement, smoothed: v = (mu + L z - f*) / tau, f = (1/M) sum_m max_j Sig(v_jm).
 
     Args:
@@ -198,7 +212,7 @@ class PI:
 
     def utility(self, v: Tensor) -> Tensor:
         """max_j Sig(v_jm)."""
-        return v.amax(-2).sigmoid_()
+        return self.maxima(v).sigmoid_()
 
     def outer(self, v: Tensor) -> Tensor:
         """Mean of the columns' utilities."""
@@ -207,14 +221,14 @@ class PI:
     def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear
         """Sig'(max_j) / K at the winner of each column."""
         s = self.utility(zeta).unsqueeze(-2)
-        return winners(zeta, s * (1.0 - s) / zeta.shape[-1])
+        return self.winners(zeta, s * (1.0 - s) / zeta.shape[-1])
 
 
 FAT_TAIL = 0.1  # weight of the Cauchy tail in the fat softplus (Ament et al., 2023)
 
 
 @dataclass(frozen=True)
-class LogEI:
+class LogEI(ColumnMaxima):
     """log EI: v is the fat softplus of mu + L z - f*, f = log (1/M) sum_m max_j v_jm.
 
     The outer function is not linear in the expectation: a small minibatch is biased. The gradient divides by the
@@ -253,7 +267,7 @@ class LogEI:
 
     def utility(self, v: Tensor) -> Tensor:
         """max_j v_jm."""
-        return v.amax(-2)
+        return self.maxima(v)
 
     def outer(self, v: Tensor) -> Tensor:
         """log of the mean of the columns' maxima."""
@@ -263,7 +277,7 @@ class LogEI:
         """(1/K) / mean utility at the winner of each column, 0 where f is flat; the mean is that of all columns."""
         mean = self.utility(zeta).mean(-1) if mean_utility is None else mean_utility
         slope = torch.where(mean > _TINY, 1.0 / (zeta.shape[-1] * mean), 0.0)
-        return winners(zeta, slope[:, None, None])
+        return self.winners(zeta, slope[:, None, None])
 
 
 # Below this the logarithm is cut off. No v is that small, but a tracker that takes differences (SCSC, MSVR) may leave a

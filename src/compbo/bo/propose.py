@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import DEFAULT_K, make_samples, sobol_normals
 from compbo.bo.choice import COMMON_SAMPLE, choose
 from compbo.bo.second_opinion import Case
 from compbo.bo.starts import boltzmann, raw_batches, spare_batches
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import judge
+from compbo.compiled.choice import backend_of, make_oracle, oracle_threads
 from compbo.seeds import beside
 from compbo.surrogate.posterior import with_pending
-from compbo.threads import threads_for
 from compbo.types import Box, Draw
 
 if TYPE_CHECKING:
@@ -88,8 +87,8 @@ def propose(
     width = q + posterior.extra_points
     common = Draw(sobol_normals(width, COMMON_SAMPLE, generator))
     samples = make_samples(maximizer.form, width, minibatch=minibatch, steps=budget.steps)
-    oracle = AcquisitionOracle(problem.acquisition, posterior, samples, problem.best)
-    with threads_for(starts.restarts * width * posterior.flops_per_row()):
+    oracle = make_oracle(problem.acquisition, posterior, samples, problem.best)
+    with oracle_threads(oracle, starts.restarts * width * posterior.flops_per_row()):
         raw = raw_batches(q, box, problem.incumbents, starts, generator)
         raw_values = oracle.value(raw, Draw(common.z[:, :minibatch]))
         picked = boltzmann(raw_values, starts.restarts, starts.eta, generator)
@@ -120,6 +119,7 @@ def propose(
             maximise_seconds=time.perf_counter() - clock - start_seconds,
             maximizer=maximizer.name,
             acquisition=problem.acquisition.name,
+            backend=backend_of(oracle),
         ),
     )
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from compbo.acquisition.integrands import EI, PI, LogEI
-from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import OneSample
 from compbo.bo.second_opinion import FEW_COLUMNS, best_of, ranked
 from compbo.bo.starts import around
+from compbo.compiled.choice import make_oracle
 from compbo.maximizers.ascend import Ascent
 from compbo.maximizers.climb import run_within
 from compbo.maximizers.rules.base import Rule
@@ -96,7 +96,7 @@ def _climb(
 ) -> Trace:
     """Rprop from starts (S, q, d), with first steps (S,): a climb that needs no scale of the gradient."""
     oracle = case.oracle
-    fixed = AcquisitionOracle(acquisition, oracle.posterior, OneSample(draw.z), oracle.best)
+    fixed = make_oracle(acquisition, oracle.posterior, OneSample(draw.z), oracle.best)
     plain = rprop(lambda t: 1.0)  # noqa: ARG005 - constant
     first = torch.tensor(first_steps, dtype=starts.dtype)[:, None, None]
 

@@ -6,6 +6,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from compbo.backend import chosen_backend
 from compbo.errors import OptionError
 from compbo.storage.connect import quiet_optuna
 from compbo.threads import allowed_threads
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from compbo.bo.settings import Settings
     from compbo.space import Space
 
-SPACE, SETTINGS, THREADS, VERSION = "compbo:space", "compbo:settings", "compbo:threads", "compbo:version"
+SPACE, SETTINGS, VERSION = "compbo:space", "compbo:settings", "compbo:version"
+THREADS, BACKEND = "compbo:threads", "compbo:backend"
 LONGEST_TEXT = 2000  # characters of an attribute; some databases cut off at 2048
 
 log = logging.getLogger(__name__)
@@ -94,9 +96,15 @@ def sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings:
                 "bits from those of an uninterrupted run (COMPBO_THREADS sets the number).",
                 *(attributes.get(THREADS), allowed_threads()),
             )
+        if attributes.get(BACKEND) != chosen_backend():
+            log.warning(
+                "This run was begun with the backend %s and goes on with %s: suggestions may differ from those of an "
+                "uninterrupted run (COMPBO_BACKEND=%s goes on as it was begun).",
+                *(attributes.get(BACKEND), chosen_backend(), attributes.get(BACKEND)),
+            )
         return
     packed: dict[str, Any] = {**pack(SPACE, space.to_dict()), **pack(SETTINGS, settings.to_dict())}
-    packed |= {THREADS: allowed_threads(), VERSION: COMPBO_VERSION}
+    packed |= {THREADS: allowed_threads(), BACKEND: chosen_backend(), VERSION: COMPBO_VERSION}
     for key, value in packed.items():  # the version last: it says that the rest is there
         storage.set_study_system_attr(study_id, key, value)
 

@@ -115,7 +115,7 @@ def _half_diagonal(q: int) -> Tensor:
     return torch.ones(q, q, dtype=DTYPE).tril_() - 0.5 * _identity(q)
 
 
-class _Chunk(NamedTuple):
+class Chunk(NamedTuple):
     """What the backward pass needs of one chunk of batches."""
 
     points: Tensor  # P (b, q, d), scaled
@@ -161,7 +161,7 @@ class GPPosterior:
         self.inputs = input_scale(kernel, lengthscale.to(DTYPE).expand(train_x.shape[-1]), centre)
         self.output_shift = output_shift
         self.scale = output_scale * outputscale**0.5
-        self.scaled_train = self.inputs(self._round(train_x))  # A (n, d)
+        self.scaled_train = self.inputs(self.rounded(train_x))  # A (n, d)
         self._train_right = right_factor(self.scaled_train).mT.contiguous()
         # one product with [A, 1] gives W A and the row sums of W
         self._train_and_ones = torch.cat([self.scaled_train, torch.ones_like(self.scaled_train[:, :1])], -1)
@@ -174,11 +174,11 @@ class GPPosterior:
         # Products with C^-1 need one pass where the factor needs two; the factor is kept for ill-conditioned C.
         self._rounding = torch.finfo(DTYPE).eps * len(train_y) / max(self.noise_ratio, 1e-12)  # of Sigma's entries
         self.well_conditioned = self._rounding < 1e-3 * self.noise_ratio
-        self._inverse_factor = inverse_of_factor(factor)
-        self._inverse = self._inverse_factor
+        self.inverse_factor = inverse_of_factor(factor)
+        self.inverse = self.inverse_factor
         if self.well_conditioned:
-            lower = lower_inverse(self._inverse_factor)
-            self._inverse = lower + lower.tril(-1).mT
+            lower = lower_inverse(self.inverse_factor)
+            self.inverse = lower + lower.tril(-1).mT
 
     @property
     def dim(self) -> int:
@@ -193,7 +193,8 @@ class GPPosterior:
         """Operations of Ks C^-1 for one point of a batch."""
         return 2.0 * len(self.alpha) ** 2
 
-    def _round(self, x: Tensor) -> Tensor:
+    def rounded(self, x: Tensor) -> Tensor:
+        """The valid points nearest to x (..., d)."""
         return x if self.rounder is None else self.rounder(x)
 
     def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
@@ -218,7 +219,7 @@ class GPPosterior:
             for chunk in saved:
                 stop = min(start + len(chunk.points), rows)
                 if start < stop:
-                    part = _Chunk(*(saved_tensor[: stop - start] for saved_tensor in chunk))
+                    part = Chunk(*(saved_tensor[: stop - start] for saved_tensor in chunk))
                     gradients.append(self._backward(part, dmean[start:stop], dfactor[start:stop]))
                 start = stop
             return _joined(gradients) if gradients else torch.zeros_like(x[:0])
@@ -226,29 +227,29 @@ class GPPosterior:
         failed = _joined(failures) | self.cholesky.failed
         return BatchPosterior(_joined(means), _joined(factors) * self.scale, failed, jitter, pullback)
 
-    def _forward(self, x: Tensor, with_gradient: bool) -> tuple[Tensor, Cholesky, _Chunk]:
+    def _forward(self, x: Tensor, with_gradient: bool) -> tuple[Tensor, Cholesky, Chunk]:
         b, q, d = x.shape
-        points = self.inputs(self._round(x))
+        points = self.inputs(self.rounded(x))
         norms = (points * points).sum(-1, keepdim=True)
         left = torch.cat([points, norms, torch.ones_like(norms)], -1)
         cross = self.kernel.evaluate(left.reshape(b * q, d + 2) @ self._train_right)
         own = self.kernel.evaluate(torch.baddbmm(norms + norms.mT, points, points.mT, alpha=-2.0))
         mean = (cross.value @ self.alpha).reshape(b, q).add_(self.output_shift)
         if self.well_conditioned and with_gradient:
-            weights = (cross.value @ self._inverse).reshape(b, q, -1)
+            weights = (cross.value @ self.inverse).reshape(b, q, -1)
             covariance = torch.baddbmm(own.value, weights, cross.value.reshape(b, q, -1).mT, alpha=-1.0)
         else:
-            weights = _times_upper(cross.value, self._inverse_factor).reshape(b, q, -1)  # Ks Linv^T
+            weights = times_upper(cross.value, self.inverse_factor).reshape(b, q, -1)  # Ks Linv^T
             covariance = torch.baddbmm(own.value, weights, weights.mT, alpha=-1.0)
         chol = cholesky(covariance, self._rounding)
-        return mean, chol, _Chunk(points, cross.slope.reshape(b, q, -1), weights, own.slope, chol.factor)
+        return mean, chol, Chunk(points, cross.slope.reshape(b, q, -1), weights, own.slope, chol.factor)
 
-    def _backward(self, chunk: _Chunk, dmean: Tensor, dfactor: Tensor) -> Tensor:
+    def _backward(self, chunk: Chunk, dmean: Tensor, dfactor: Tensor) -> Tensor:
         b, q, d = chunk.points.shape
         dcovariance = factor_to_covariance_cotangent(chunk.factor, dfactor * self.scale)
         weights = chunk.weights
         if not self.well_conditioned:
-            weights = (weights.reshape(b * q, -1) @ self._inverse).reshape(b, q, -1)
+            weights = (weights.reshape(b * q, -1) @ self.inverse).reshape(b, q, -1)
         # dKs = dmu alpha^T - 2 dSigma U, then W = dKs * dk/dr2
         dcross = (dmean.unsqueeze(-1) * self.alpha).baddbmm_(dcovariance, weights, alpha=-2.0)
         w = dcross.mul_(chunk.slope).reshape(b * q, -1)
@@ -271,7 +272,7 @@ def _parts(x: Tensor, rows: int, size: int) -> Iterator[tuple[Tensor, bool]]:
             yield x[start : min(start + size, high)], with_gradient
 
 
-def _times_upper(left: Tensor, lower: Tensor) -> Tensor:
+def times_upper(left: Tensor, lower: Tensor) -> Tensor:
     """left @ lower^T by blocks, without the products with the zeros above the diagonal of `lower`."""
     n = len(lower)
     if n < SKIP_ZEROS_FROM:
@@ -309,11 +310,14 @@ class PendingPosterior:
         """Operations of the largest matrix product for one point of a batch."""
         return self.posterior.flops_per_row()
 
+    def joined(self, x: Tensor) -> Tensor:
+        """The batches x (B, q, d) with the pending points at their ends, (B, q + p, d)."""
+        return torch.cat([x, self.pending.expand(len(x), -1, x.shape[-1])], 1)
+
     def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
         """Joint posterior of x and the pending points; the gradient is that of x alone."""
-        b, q, d = x.shape
-        joint = torch.cat([x, self.pending.expand(b, -1, d)], 1)
-        batch = self.posterior(joint, gradient_rows)
+        q = x.shape[1]
+        batch = self.posterior(self.joined(x), gradient_rows)
         return batch._replace(pullback=lambda dmean, dfactor: batch.pullback(dmean, dfactor)[:, :q])
 
 

@@ -11,6 +11,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from compbo import backend
 from compbo.plugins import plugin_versions
 from compbo.versions import installed_versions
 
@@ -73,8 +74,10 @@ def _processor() -> str:
     return match.group(1) if match else platform.machine()
 
 
-def thread_environment(threads: int) -> dict[str, str]:
-    """What limits every BLAS, and OpenMP, to a number of threads.
+def cell_environment(threads: int) -> dict[str, str]:
+    """What the process of a cell is told: the threads of every BLAS and of OpenMP, and the backend.
+
+    The backend is always PyTorch: a cell alone determines its digest, not what is installed or set where it runs.
 
     Args:
         threads: the number.
@@ -82,10 +85,10 @@ def thread_environment(threads: int) -> dict[str, str]:
     Returns:
         Environment variables.
 
-    >>> thread_environment(2)["OMP_NUM_THREADS"]
-    '2'
+    >>> cell_environment(2)["OMP_NUM_THREADS"], cell_environment(2)["COMPBO_BACKEND"]
+    ('2', 'torch')
     """
-    return dict.fromkeys(THREAD_VARIABLES, str(threads))
+    return {**dict.fromkeys(THREAD_VARIABLES, str(threads)), backend.VARIABLE: backend.TORCH}
 
 
 def reset_peak_memory() -> None:

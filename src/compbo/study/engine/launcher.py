@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
-from compbo.study.engine.environment import thread_environment
+from compbo.study.engine.environment import cell_environment
 from compbo.study.engine.messages import Limits, Request, encode_request, read_frame, write_frame
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Launcher:
     def _start(self) -> subprocess.Popen[bytes]:
         variables = {
             **os.environ,
-            **thread_environment(self._limits.threads),
+            **cell_environment(self._limits.threads),
             "PYTHONHASHSEED": "0",
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),  # to find what is found here
         }
