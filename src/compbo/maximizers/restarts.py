@@ -117,6 +117,30 @@ class RestartBatch:
             self.info.values.append(self.info.value)
             self.info.points.append(self.x)
 
+    def only(self, rows: Tensor) -> RestartBatch:
+        """A batch of these restarts (their indices), which goes its own way under the same clock."""
+        part = RestartBatch(self.x[rows], self.clock, self.record)
+        part.best, part.best_value, part.failed = self.best[rows], self.best_value[rows], self.failed[rows]
+        part.some_failed = bool(part.failed.any())
+        info = self.info
+        part.info = Info(info.value[rows], info.start_value[rows], info.gradient_norm[rows], jitter=info.jitter)
+        return part
+
+    def take_back(self, rows: Tensor, part: RestartBatch) -> None:
+        """What became of a part of the restarts, those of the indices `rows`."""
+        before, info, new = self.info.value, self.info, part.info
+        self.x, self.best = self.x.index_copy(0, rows, part.x), self.best.index_copy(0, rows, part.best)
+        self.best_value = self.best_value.index_copy(0, rows, part.best_value)
+        self.failed = self.failed.index_copy(0, rows, part.failed)
+        self.some_failed = self.some_failed or part.some_failed
+        info.value = before.index_copy(0, rows, new.value)
+        info.gradient_norm = info.gradient_norm.index_copy(0, rows, new.gradient_norm)
+        info.jitter, info.steps = max(info.jitter, new.jitter), info.steps + new.steps
+        info.failures |= {int(rows[i]): why for i, why in new.failures.items() if int(rows[i]) not in info.failures}
+        for values, points in zip(new.values, new.points, strict=True):
+            info.values.append(before.index_copy(0, rows, values))
+            info.points.append(self.x.index_copy(0, rows, points))
+
     def trace(self, ending: Status | Sequence[Status]) -> Trace:
         """What is left for the caller."""
         info, restarts = self.info, len(self.x)
