@@ -117,9 +117,7 @@ class Way:
         """The way of these restarts (their indices) alone, from here on; the others are not moved any more."""
         memory, state = self.memory.only(rows), self.state.only(rows)
         rule_state = self.ascent.rule.only(self.rule_state, rows)
-        return replace(
-            self, restarts=self.restarts.only(rows), memory=memory, state=state, rule_state=rule_state
-        )
+        return replace(self, restarts=self.restarts.only(rows), memory=memory, state=state, rule_state=rule_state)
 
 
 def _begin(oracle: Oracle, tracker: Tracker, restarts: RestartBatch) -> tuple[State, Memory]:

@@ -127,19 +127,25 @@ class RestartBatch:
         return part
 
     def take_back(self, rows: Tensor, part: RestartBatch) -> None:
-        """What became of a part of the restarts, those of the indices `rows`."""
+        """Where a part of the restarts, those of the indices `rows`, stands now; `seen` says what that is worth."""
         before, info, new = self.info.value, self.info, part.info
-        self.x, self.best = self.x.index_copy(0, rows, part.x), self.best.index_copy(0, rows, part.best)
-        self.best_value = self.best_value.index_copy(0, rows, part.best_value)
+        self.x = self.x.index_copy(0, rows, part.x)
         self.failed = self.failed.index_copy(0, rows, part.failed)
-        self.some_failed = self.some_failed or part.some_failed
+        self.some_failed = bool(self.failed.any())
         info.value = before.index_copy(0, rows, new.value)
         info.gradient_norm = info.gradient_norm.index_copy(0, rows, new.gradient_norm)
         info.jitter, info.steps = max(info.jitter, new.jitter), info.steps + new.steps
-        info.failures |= {int(rows[i]): why for i, why in new.failures.items() if int(rows[i]) not in info.failures}
+        info.failures |= {int(rows[i]): why for i, why in new.failures.items()}
         for values, points in zip(new.values, new.points, strict=True):
             info.values.append(before.index_copy(0, rows, values))
             info.points.append(self.x.index_copy(0, rows, points))
+
+    def seen(self, rows: Tensor, value: Tensor) -> None:
+        """Take the values (R,) of the restarts `rows` (R,) at their current points; NaN where there is none."""
+        better = rows[torch.isfinite(value) & is_better(value, self.best_value[rows])]
+        self.info.value = self.info.value.index_copy(0, rows, value)
+        self.best = self.best.index_copy(0, better, self.x[better])
+        self.best_value = self.best_value.index_copy(0, better, self.info.value[better])
 
     def trace(self, ending: Status | Sequence[Status]) -> Trace:
         """What is left for the caller."""
