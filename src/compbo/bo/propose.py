@@ -21,7 +21,7 @@ from compbo.bo.second_opinion import Case
 from compbo.bo.starts import boltzmann, raw_batches, spare_batches
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import judge
-from compbo.maximizers.race import can_race, raced
+from compbo.maximizers.race import raced
 from compbo.seeds import beside
 from compbo.surrogate.posterior import with_pending
 from compbo.threads import threads_for
@@ -96,7 +96,7 @@ def propose(
         picked = boltzmann(raw_values, starts.restarts, starts.eta, generator)
         start_seconds = time.perf_counter() - clock
         left = remaining(budget, start_seconds)
-        climb = raced(maximizer) if starts.race is not False and can_race(maximizer) else maximizer
+        climb = raced(maximizer, starts.polish) if starts.race else maximizer
         trace = climb(oracle, raw[picked], budget=left, box=box, generator=generator)
         chosen = choose(oracle, trace, raw[picked], common)
         case = Case(

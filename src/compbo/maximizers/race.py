@@ -1,9 +1,9 @@
 """Racing restarts: those that cannot win are dropped early, and the leaders get what is left.
 
 A climb around another one. All restarts climb for a round and are compared on one fixed draw; the best quarter climbs
-for another. Then the leaders finish with Adam, on fresh draws, with a step that falls to zero: a short leg and, if that
-gained something and they have not all met, a long one. A leader may make more than T steps, but steps x restarts stay
-within those of the budget.
+for another round, and the leaders go on in two legs, the second one only if the first gained something and they have
+not all met. With `polish` the legs are Adam's, on fresh draws, with a step that falls to zero, and the second is long:
+a leader may make more than T steps, but steps x restarts stay within those of the budget.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class Race:
     """A gradient method, `ascent`, whose restarts race. It is called as the method is."""
 
     ascent: Ascent
+    polish: bool = False  # leaders finish with Adam
 
     @property
     def traits(self) -> Traits:
@@ -58,18 +59,27 @@ class Race:
         course, steps = _Course(task, restarts), task.budget.steps
         length = max(1, round(ROUND * steps))
         way = Way.begin(self.ascent, task, restarts.only(course.rows))
-        kept = course.climb(way, length, most=max(LEADERS, round(QUARTER * len(restarts.x))))
-        if len(kept) > 0:
-            course.climb(way.only(kept), length, most=LEADERS)
-        for leg in (SHORT_LEG, LONG_LEG):
-            length = course.affordable(max(1, round(leg * steps)))
+        for most in (max(LEADERS, round(QUARTER * len(restarts.x))), LEADERS):
+            if course.affordable(length) > 0:
+                way = way.only(course.climb(way, length, most))
+        for leg in self._legs(steps, way.t):
+            length = course.affordable(leg)
             if length == 0:
                 break
             before = course.gain
-            course.climb(Way.begin(finishing(length), task, restarts.only(course.rows)), length, most=FINALISTS)
+            if self.polish:
+                way = Way.begin(finishing(length), task, restarts.only(course.rows))
+            way = way.only(course.climb(way, length, FINALISTS))
             if course.all_met or course.gain - before <= max(SMALL_GAIN * course.gain, TRIFLE * course.deviation):
                 course.leave(course.rows, Status.CONVERGED)
         return course.endings
+
+    def _legs(self, steps: int, made: int) -> tuple[int, int]:
+        """Lengths of the two legs of the leaders, with `made` of the budget's steps behind them."""
+        if self.polish:
+            return max(1, round(SHORT_LEG * steps)), LONG_LEG * steps
+        half = (steps - made) // 2
+        return steps - made - half, half
 
 
 def can_race(maximizer: Maximizer) -> bool:
@@ -77,15 +87,15 @@ def can_race(maximizer: Maximizer) -> bool:
     return isinstance(maximizer.entry.build(**maximizer.hyperparameters), Ascent)
 
 
-def raced(maximizer: Maximizer) -> Maximizer:
-    """The same maximizer, a gradient ascent, with restarts that race."""
+def raced(maximizer: Maximizer, polish: bool = False) -> Maximizer:
+    """The same maximizer, a gradient ascent, with restarts that race; polish: and leaders that finish with Adam."""
     entry = maximizer.entry
 
     def build(**hyperparameters: Any) -> Race:
         climb = entry.build(**hyperparameters)
         if not isinstance(climb, Ascent):
             raise ValueError(f"{entry.name}: only the restarts of a gradient ascent can race.")
-        return Race(climb)
+        return Race(climb, polish)
 
     return Maximizer(replace(entry, build=build), maximizer.hyperparameters)
 

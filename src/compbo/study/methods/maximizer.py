@@ -34,7 +34,7 @@ class MaximizerMethod:
             direction="minimize",
             seed=cell.seed,
             initial_points=1,  # the initial design is told, the same to every method
-            starts=compbo.StartPolicy(inner.raw_batches, inner.restarts, inner.around_incumbents, race=False),
+            starts=compbo.StartPolicy(inner.raw_batches, inner.restarts, inner.around_incumbents),
             budget=compbo.Budget(steps=inner.steps),
             minibatch=inner.minibatch,
             **required_surrogate(cell).arguments(),

@@ -93,7 +93,7 @@ class TuningProblem:
         optimizer = compbo.Optimizer(
             self._space,
             seed=derive_seed(0, "tuning", *self.key) % 2**31,
-            starts=compbo.StartPolicy(raw_batches=256, restarts=8, race=False),  # few: one point of a few dimensions
+            starts=compbo.StartPolicy(raw_batches=256, restarts=8),  # few: it is one point of a few dimensions
             budget=compbo.Budget(steps=32),
         )
         history = self.record.history
