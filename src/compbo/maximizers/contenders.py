@@ -60,7 +60,7 @@ def contenders(look: Look, gain: Tensor, x: Tensor, running: Tensor, box: Box, m
         box: its sides are the unit of distances.
         most: how many go on.
     """
-    value = look.value.masked_fill(~running, -torch.inf).nan_to_num(nan=-torch.inf)
+    value = torch.where(running & torch.isfinite(look.value), look.value, -torch.inf)
     order = torch.argsort(value, descending=True, stable=True)
     best = order[0]
     behind = look.utility[best] - look.utility
