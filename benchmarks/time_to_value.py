@@ -32,12 +32,13 @@ from compbo.types import Budget, Draw
 
 TITLE = "Time to value: seconds until a batch as good as BoTorch's best"
 NOTE = (
-    "Seconds of CPU with one thread; joint batches of 16. BoTorch as its users call it: `optimize_acqf` with 10 restarts of 512 raw samples and 512 "
-    "Monte-Carlo samples, L-BFGS-B and Adam (`gen_candidates_torch`) with their own stopping rules, each stopped after "
-    "12 seconds of the clock. The goal of a row is 99 % of what the better of the two gains over its best raw batch, on a common "
-    "sample of 4096. `BoTorch s`: the first of the two that is there. The other columns: how many times sooner compbo "
-    "returns a batch that is as good, its verdict included, at the smallest of the budgets of 8, 32, 64 and 128 steps "
-    "that is enough; `never` if none is. Runs: the history of a run on a shifted Levy function in 6 dimensions.\n\n"
+    "Seconds of CPU with one thread; joint batches of 16. BoTorch as its users call it: `optimize_acqf` with 10 "
+    "restarts of 512 raw samples and 512 Monte-Carlo samples, L-BFGS-B and Adam (`gen_candidates_torch`) with their "
+    "own stopping rules, each stopped after 12 seconds of the clock. The goal of a row is 99 % of what the better "
+    "of the two gains over its best raw batch, on a common sample of 4096. `BoTorch s`: the first of the two that "
+    "is there. The other columns: how many times sooner compbo returns a batch that is as good, its verdict "
+    "included, at the smallest of the budgets of 8, 32, 64 and 128 steps that is enough; `never` if none is. Runs: "
+    "the history of a run on a shifted Levy function in 6 dimensions. One seed.\n\n"
     "![Value against seconds](time_to_value.png)"
 )
 ACQUISITIONS = ("ucb", "ei", "sr", "logei")
