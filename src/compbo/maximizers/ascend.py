@@ -82,13 +82,13 @@ class Ascent:
 class Way:
     """An ascent on its way: everything that its next step needs. Restarts can leave it between two steps."""
 
-    ascent: Ascent
-    task: Maximisation
-    restarts: RestartBatch
+    ascent: Ascent  # rule and tracker
+    task: Maximisation  # oracle, budget, box and generator
+    restarts: RestartBatch  # that it moves
     tracker: Tracker  # in the form that it has under the oracle's utility
-    memory: Memory
-    state: State
-    rule_state: RuleState
+    memory: Memory  # zeta
+    state: State  # at the current points
+    rule_state: RuleState  # what the rule keeps of the past
     t: int = 0  # steps made
 
     @classmethod

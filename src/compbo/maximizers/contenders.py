@@ -40,10 +40,10 @@ def has_stopped(value: Tensor, gain: Tensor) -> Tensor:
 
 
 class Contenders(NamedTuple):
-    """Who goes on, by their indices, the best first; and whether all that could win have met at one place."""
+    """Who goes on in a race."""
 
-    rows: Tensor
-    all_met: bool
+    rows: Tensor  # their indices, the best first
+    all_met: bool  # whether all that could win stand at one place
 
 
 def contenders(look: Look, gain: Tensor, x: Tensor, running: Tensor, box: Box, most: int) -> Contenders:
@@ -75,7 +75,7 @@ def contenders(look: Look, gain: Tensor, x: Tensor, running: Tensor, box: Box, m
 
 
 def have_met(one: Tensor, other: Tensor, box: Box) -> bool:
-    """Whether one batch (q, d) and another are the same points of the box, but for a little and for their order."""
+    """Whether the batches `one` and `other` (q, d) are the same points of the box, nearly and in any order."""
     width = box.upper - box.lower
     apart = torch.cdist(one / width, other / width, p=torch.inf)
     return max(float(apart.amin(0).max()), float(apart.amin(1).max())) < MET

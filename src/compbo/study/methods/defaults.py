@@ -30,8 +30,6 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "compbo-cadam": {"maximizer": "CAdam"},
         "compbo-adam": {"maximizer": "Adam-ERM"},
         "compbo-random": {"maximizer": "RS"},
-        "compbo-race": {"starts": compbo.StartPolicy(race=True)},
-        "compbo-race-polish": {"starts": compbo.StartPolicy(race=True, polish=True)},
         "compbo-around-90": {"starts": compbo.StartPolicy(around_incumbents=0.9)},
         "compbo-dimension-scaled": {"priors": "dimension-scaled"},
         "compbo-model-128": {"model_points": 128},
