@@ -199,7 +199,7 @@ def draw(curves: dict[str, dict[str, Curve]], path: Path) -> None:
         place.set_ylim(bottom=min(curve.value[0] for method, curve in methods.items() if method not in THEIRS))
         place.set_title(key, fontsize=9)
         place.tick_params(labelsize=7)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), ncols=7, loc="outside lower center", frameon=False)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), ncols=7, loc="outside upper center", frameon=False)
     figure.supxlabel("seconds")
     figure.savefig(path, dpi=80)
     plt.close(figure)
