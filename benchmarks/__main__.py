@@ -33,6 +33,7 @@ from benchmarks import (
     raw_batches,
     study,
     threads,
+    time_to_value,
     value_and_gradient,
     verdicts,
 )
@@ -54,6 +55,7 @@ SECTIONS: dict[str, tuple[str, str, Callable[[], list[Row]]]] = {
     "backend": (backend.TITLE, backend.NOTE, lambda: backend.run(_works())),
     "raw-batches": (raw_batches.TITLE, raw_batches.NOTE, lambda: raw_batches.run(_works())),
     "maximisation": (maximisation.TITLE, maximisation.NOTE, lambda: maximisation.run(_works())),
+    "time-to-value": (time_to_value.TITLE, time_to_value.NOTE, time_to_value.run),
     "fit": (gp_fit.TITLE, gp_fit.NOTE, lambda: gp_fit.run(_works())),
     "step": (bo_step.TITLE, bo_step.NOTE, lambda: bo_step.run(_works())),
     "maximizers": (maximizers.TITLE, maximizers.NOTE, lambda: maximizers.run(_works()[1:])),

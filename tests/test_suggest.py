@@ -90,6 +90,8 @@ CASES: dict[str, tuple[Space, Settings, History, int]] = {
     "hyperparameters": (PLANE, cheap(maximizer="Adam-ERM", hyperparameters={"lr": 0.25}), MEASURED, 1),
     "fixed sample": (PLANE, cheap(maximizer="L-BFGS-B", acquisition="logei"), MEASURED, 2),
     "pool": (PLANE, cheap(maximizer="CAdam", acquisition="sr"), MEASURED, 2),
+    "race": (PLANE, cheap(starts=StartPolicy(raw_batches=64, restarts=8, race=True)), MEASURED, 2),
+    "polish": (PLANE, cheap(starts=StartPolicy(raw_batches=64, restarts=8, race=True, polish=True)), MEASURED, 2),
     "one point left": (FEW, cheap(), whole(FEW, but=1), 1),
     "used up": (FEW, cheap(), whole(FEW), 2),
     "used up, with noise": (FEW, cheap(noise=1.0), whole(FEW), 2),

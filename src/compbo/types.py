@@ -88,6 +88,7 @@ class Status(StrEnum):
 
     DONE = "done"  # used all its steps
     CONVERGED = "converged"  # its own stopping rule fired
+    DROPPED = "dropped"  # of a race: behind the leaders, or where a better one is
     FAILED = "failed"  # could not go on (see Failure): frozen at its best point
     TIME = "time"  # the clock ran out
     MEMORY = "memory"  # would not fit

@@ -21,6 +21,7 @@ from compbo.bo.starts import boltzmann, raw_batches, spare_batches
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import judge
 from compbo.compiled.choice import backend_of, make_oracle, oracle_threads
+from compbo.maximizers.race import raced
 from compbo.seeds import beside
 from compbo.surrogate.posterior import with_pending
 from compbo.types import Box, Draw
@@ -94,7 +95,8 @@ def propose(
         picked = boltzmann(raw_values, starts.restarts, starts.eta, generator)
         start_seconds = time.perf_counter() - clock
         left = remaining(budget, start_seconds)
-        trace = maximizer(oracle, raw[picked], budget=left, box=box, generator=generator)
+        climb = raced(maximizer, starts.polish) if starts.race else maximizer
+        trace = climb(oracle, raw[picked], budget=left, box=box, generator=generator)
         chosen = choose(oracle, trace, raw[picked], common)
         case = Case(
             oracle,

@@ -14,6 +14,7 @@ from compbo.bo.starts import StartPolicy
 from compbo.errors import OptionError
 from compbo.inputs import real, whole_number
 from compbo.maximizers import Maximizer, catalogue, make_maximizer
+from compbo.maximizers.race import can_race
 from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.outputs import check_outputs
 from compbo.surrogate.priors import get_priors
@@ -112,6 +113,13 @@ class Settings:
                     kind=kind.__name__,
                     given=getattr(self, name),
                 )
+
+        if self.starts.race and not can_race(maximizer):
+            raise OptionError(
+                "starts",
+                "{option}: {name} is no gradient ascent, so its restarts cannot race; leave race=True out.",
+                name=maximizer.name,
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the maximizer with all its hyperparameters."""

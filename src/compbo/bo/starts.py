@@ -32,6 +32,8 @@ class StartPolicy:
         restarts: how many of them become start points.
         around_incumbents: share of the raw batches that are drawn near the best observations.
         eta: 1 / temperature of the heuristic: the larger, the more often it takes batches with high values.
+        race: whether restarts that cannot win are dropped early (docs/racing.md); only those of a gradient ascent can.
+        polish: whether the leaders of a race finish with Adam, to a higher value of the acquisition function.
 
     >>> import compbo
     >>> compbo.Settings(starts=compbo.StartPolicy(raw_batches=256, restarts=8)).starts.restarts
@@ -42,6 +44,8 @@ class StartPolicy:
     restarts: int = 32
     around_incumbents: float = 0.5
     eta: float = 1.0
+    race: bool = False
+    polish: bool = False
 
     def __post_init__(self) -> None:
         """Refuse numbers that are out of range."""
@@ -55,6 +59,11 @@ class StartPolicy:
             raise ValueError(f"StartPolicy: around_incumbents is a share in [0, 1], got {self.around_incumbents!r}.")
         if not 0 < real(self.eta) < math.inf:
             raise ValueError(f"StartPolicy: eta must be positive and finite, got {self.eta!r}.")
+        for name in ("race", "polish"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"StartPolicy: {name} must be True or False, got {getattr(self, name)!r}.")
+        if self.polish and not self.race:
+            raise ValueError("StartPolicy: polish=True is for the leaders of a race; add race=True.")
         for name in ("around_incumbents", "eta"):
             object.__setattr__(self, name, real(getattr(self, name)))
 

@@ -11,7 +11,7 @@ and are evaluated in one call, so a query costs one more forward pass in the sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from compbo.maximizers.climb import Maximisation
     from compbo.maximizers.memory import Memory
     from compbo.maximizers.restarts import RestartBatch
-    from compbo.maximizers.rules.base import Rule
+    from compbo.maximizers.rules.base import Rule, RuleState
     from compbo.maximizers.trackers import Tracker
     from compbo.types import Oracle
 
@@ -45,6 +45,16 @@ class State(NamedTuple):
     def gradient(self, oracle: Oracle) -> Tensor:
         """G = J_g^T grad f(zeta), (B, q, d)."""
         return self.pullback(oracle.outer_gradient(self.zeta, self.mean_utility))
+
+    def only(self, rows: Tensor) -> State:
+        """The state of these restarts (their indices); the backward pass is still that of all."""
+        everyone, whole = self.pullback, torch.zeros_like(self.zeta)
+
+        def pullback(c: Tensor) -> Tensor:
+            return everyone(whole.index_copy(0, rows, c))[rows]
+
+        mean = None if self.mean_utility is None else self.mean_utility[rows]
+        return State(pullback, self.zeta[rows], mean)
 
 
 @dataclass(frozen=True)
@@ -61,25 +71,53 @@ class Ascent:
 
     def __call__(self, task: Maximisation, restarts: RestartBatch) -> Status:
         """`budget.steps` steps. Values are those of the step's own minibatch."""
-        oracle, last = task.oracle, task.budget.steps
-        oracle.start(task.generator)
-        tracker = self.tracker.under(oracle.homogeneous_utility)
-        state, memory = _begin(oracle, tracker, restarts)
-        rule_state = self.rule.init(restarts.x)
-        for t in range(1, last + 1):
-            if restarts.all_failed:
-                break
-            restarts.clock.check()
-            gradient = state.gradient(oracle)
-            move, rule_state = self.rule.move(t, restarts.x, gradient, rule_state)
-            x = restarts.leave(gradient, apply(move, restarts.x, task.box))
-            if t < last:
-                state = _follow(oracle, tracker, memory, restarts, t, x)
-            else:  # no gradient is needed any more
-                inner = oracle.inner(x, oracle.draw(), gradient_rows=0)
-                restarts.arrive(x, oracle.outer(inner.v), restarts.broken(inner))
-            restarts.advance()
+        task.oracle.start(task.generator)
+        way, last = Way.begin(self, task, restarts), task.budget.steps
+        while way.t < last and not restarts.all_failed:
+            way.step(last=way.t + 1 == last)
         return Status.DONE
+
+
+@dataclass
+class Way:
+    """An ascent on its way: everything that its next step needs. Restarts can leave it between two steps."""
+
+    ascent: Ascent  # rule and tracker
+    task: Maximisation  # oracle, budget, box and generator
+    restarts: RestartBatch  # that it moves
+    tracker: Tracker  # in the form that it has under the oracle's utility
+    memory: Memory  # zeta
+    state: State  # at the current points
+    rule_state: RuleState  # what the rule keeps of the past
+    t: int = 0  # steps made
+
+    @classmethod
+    def begin(cls, ascent: Ascent, task: Maximisation, restarts: RestartBatch) -> Way:
+        """The ascent of the restarts before its first step; the task's oracle has been started."""
+        tracker = ascent.tracker.under(task.oracle.homogeneous_utility)
+        state, memory = _begin(task.oracle, tracker, restarts)
+        return cls(ascent, task, restarts, tracker, memory, state, ascent.rule.init(restarts.x))
+
+    def step(self, last: bool = False) -> None:
+        """One step of all restarts; last: none follows, so that no gradient is needed at its end."""
+        oracle, restarts, t = self.task.oracle, self.restarts, self.t + 1
+        restarts.clock.check()
+        gradient = self.state.gradient(oracle)
+        move, self.rule_state = self.ascent.rule.move(t, restarts.x, gradient, self.rule_state)
+        x = restarts.leave(gradient, apply(move, restarts.x, self.task.box))
+        if not last:
+            self.state = _follow(oracle, self.tracker, self.memory, restarts, t, x)
+        else:
+            inner = oracle.inner(x, oracle.draw(), gradient_rows=0)
+            restarts.arrive(x, oracle.outer(inner.v), restarts.broken(inner))
+        restarts.advance()
+        self.t = t
+
+    def only(self, rows: Tensor) -> Way:
+        """The way of these restarts (their indices) alone, from here on; the others are not moved any more."""
+        memory, state = self.memory.only(rows), self.state.only(rows)
+        rule_state = self.ascent.rule.only(self.rule_state, rows)
+        return replace(self, restarts=self.restarts.only(rows), memory=memory, state=state, rule_state=rule_state)
 
 
 def _begin(oracle: Oracle, tracker: Tracker, restarts: RestartBatch) -> tuple[State, Memory]:

@@ -6,9 +6,12 @@ for any M.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from torch import Tensor
 
     from compbo.maximizers.trackers import Blend, Tracker
@@ -40,6 +43,10 @@ class Memory(Protocol):
         """
         ...
 
+    def only(self, rows: Tensor) -> Memory:
+        """The memory of these restarts (their indices), for a way of their own."""
+        ...
+
 
 def start_memory(tracker: Tracker, oracle: Oracle, x: Tensor, draw: Draw, v: Tensor) -> Memory:
     """zeta_0 = E[g](x_0), x = x_0: on all columns of the pool or, without a pool, v, the columns of the first draw."""
@@ -69,6 +76,10 @@ class _DrawnColumns:
 
     def mean_utility(self) -> None:
         """None: the outer function is given all columns anyway."""
+
+    def only(self, rows: Tensor) -> Self:
+        """The memory of these restarts (their indices)."""
+        return type(self)(self._zeta[rows])
 
 
 class NoMemory(_DrawnColumns):
@@ -133,6 +144,13 @@ class PoolMemory:
             self._total_utility.add_(self._oracle.utility(zeta).sum(-1))
         self._rows.index_copy_(0, _columns(draw), (zeta / self._scale).permute(2, 0, 1))
         return zeta
+
+    def only(self, rows: Tensor) -> PoolMemory:
+        """The memory of these restarts (their indices)."""
+        part = copy(self)
+        part._rows = self._rows[:, rows]
+        part._total_utility = None if self._total_utility is None else self._total_utility[rows]
+        return part
 
 
 def _blended(zeta: Tensor, blend: Blend, v: Tensor, v_query: Tensor) -> Tensor:

@@ -117,6 +117,36 @@ class RestartBatch:
             self.info.values.append(self.info.value)
             self.info.points.append(self.x)
 
+    def only(self, rows: Tensor) -> RestartBatch:
+        """A batch of these restarts (their indices), which goes its own way under the same clock."""
+        part = RestartBatch(self.x[rows], self.clock, self.record)
+        part.best, part.best_value, part.failed = self.best[rows], self.best_value[rows], self.failed[rows]
+        part.some_failed = bool(part.failed.any())
+        info = self.info
+        part.info = Info(info.value[rows], info.start_value[rows], info.gradient_norm[rows], jitter=info.jitter)
+        return part
+
+    def take_back(self, rows: Tensor, part: RestartBatch) -> None:
+        """Where a part of the restarts, those of the indices `rows`, stands now; `seen` says what that is worth."""
+        before, info, new = self.info.value, self.info, part.info
+        self.x = self.x.index_copy(0, rows, part.x)
+        self.failed = self.failed.index_copy(0, rows, part.failed)
+        self.some_failed = bool(self.failed.any())
+        info.value = before.index_copy(0, rows, new.value)
+        info.gradient_norm = info.gradient_norm.index_copy(0, rows, new.gradient_norm)
+        info.jitter, info.steps = max(info.jitter, new.jitter), info.steps + new.steps
+        info.failures |= {int(rows[i]): why for i, why in new.failures.items()}
+        for values, points in zip(new.values, new.points, strict=True):
+            info.values.append(before.index_copy(0, rows, values))
+            info.points.append(self.x.index_copy(0, rows, points))
+
+    def seen(self, rows: Tensor, value: Tensor) -> None:
+        """Take the values (R,) of the restarts `rows` (R,) at their current points; NaN where there is none."""
+        better = rows[torch.isfinite(value) & is_better(value, self.best_value[rows])]
+        self.info.value = self.info.value.index_copy(0, rows, value)
+        self.best = self.best.index_copy(0, better, self.x[better])
+        self.best_value = self.best_value.index_copy(0, better, self.info.value[better])
+
     def trace(self, ending: Status | Sequence[Status]) -> Trace:
         """What is left for the caller."""
         info, restarts = self.info, len(self.x)

@@ -12,6 +12,11 @@ def constant(value: float) -> Schedule:
     return lambda _: value
 
 
+def falling(value: float, steps: int) -> Schedule:
+    """value (1 - (t-1) / steps): from the value at the first step in a straight line towards 0 after the last."""
+    return lambda t: value * (1 - (t - 1) / steps)
+
+
 def power(value: float, exponent: float) -> Schedule:
     """value t^-exponent: the step sizes of SCGA, ASCGA and CAdam."""
     return lambda t: value * t**-exponent

@@ -45,6 +45,15 @@ class Rule(NamedTuple):
     init: Callable[[Tensor], RuleState]
     move: Callable[[int, Tensor, Tensor, RuleState], tuple[Move, RuleState]]
 
+    @staticmethod
+    def only(state: RuleState, rows: Tensor) -> RuleState:
+        """What the rule keeps of these restarts (their indices)."""
+        if isinstance(state, torch.Tensor):
+            return state[rows]
+        if isinstance(state, tuple):
+            return state._make(Rule.only(part, rows) for part in state)  # type: ignore[attr-defined]
+        return state
+
 
 def apply(move: Move, x: Tensor, box: Box) -> Tensor:
     """x_{t+1} from x = x_t, the move and the box."""
