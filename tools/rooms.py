@@ -114,7 +114,10 @@ ROOMS = {
     "cli": Room(
         "the commands",
         ("cli",),
-        ("base", "space", "maximizers", "bo", "storage", "report", "run", "laboratory", "console", "study.cli"),
+        (
+            *("base", "space", "acquisition", "maximizers", "bo", "storage", "report", "run", "laboratory", "console"),
+            "study.cli",
+        ),
     ),
 }
 
