@@ -1,4 +1,4 @@
-"""The fair controls of docs/reproduction.md, from results/controls.parquet: one thing changed, everything else equal."""
+"""The fair controls of docs/reproduction.md, from results/controls.parquet: one thing changed, the rest equal."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ CONTROLS = (
 )
 HOW = """\
 Run by run from the same start points, 16 dimensions, UCB but for PI's trackers. Below zero, the first arm ends at the
-lower normalised regret. A step with a tracker evaluates the posterior twice, at x and at the query point, so at equal evaluations
-the arm without one has 128 steps instead of 64."""
+lower normalised regret. A step with a tracker evaluates the posterior twice, at x and at the query point, so at equal
+evaluations the arm without one has 128 steps instead of 64."""
 
 
 def arm_of(row: Mapping[str, object]) -> str:

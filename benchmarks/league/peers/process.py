@@ -48,6 +48,12 @@ def python_of(peer: str) -> Path:
     return place
 
 
+def _environment() -> dict[str, str]:
+    """Of a peer: nothing that would lead its Python to our packages, and, as SMAC goes through sets, one order of those."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**ours, "PYTHONHASHSEED": "0"}
+
+
 class PeerProcess:
     """A running peer.
 
@@ -63,7 +69,7 @@ class PeerProcess:
             stdout=subprocess.PIPE,
             stderr=self._words,
             encoding="utf-8",
-            env={**os.environ, "PYTHONHASHSEED": "0"},  # SMAC goes through sets
+            env=_environment(),
         )
 
     def request(self, **message: Any) -> dict[str, Any]:
