@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -12,9 +12,10 @@ import torch
 from compbo.numerics import standardise
 from compbo.surrogate.feature_posterior import FeaturePosterior
 from compbo.surrogate.features import FeatureKernel
-from compbo.surrogate.kernels import Kernel, get_kernel
+from compbo.surrogate.kernels import Kernel, get_kernel, input_scale
 from compbo.surrogate.log_posterior import Hyperparameters, NegativeLogPosterior
 from compbo.surrogate.outputs import Identity, OutputTransform
+from compbo.surrogate.parts import kept_by_rank, kept_near_best
 from compbo.surrogate.posterior import GPPosterior
 from compbo.surrogate.priors import get_priors
 from compbo.threads import lapack_threads_for
@@ -41,7 +42,7 @@ class GP:
     the output transform t.
     """
 
-    train_x: Tensor  # (n, d)
+    train_x: Tensor  # (n, d), of the observations that the posterior rests on
     train_y: Tensor  # (n,) standardised
     mean: float
     scale: float
@@ -52,11 +53,19 @@ class GP:
     posterior: GPPosterior | FeaturePosterior  # of a batch of points
     outputs: OutputTransform = field(default_factory=Identity)  # t
     errors: Tensor | None = None  # (n,) variances of single observations beside the noise, standardised
+    kept: Tensor = field(default_factory=lambda: torch.arange(0))  # (n,) their places among all that were given
+    fitted: int = 0  # observations that the hyperparameters were fitted to
 
     @property
     def best(self) -> float:
         """f*: the best observed value, standardised."""
         return float(self.train_y.max())
+
+    def describe(self, given: int) -> str:
+        """What the model was made of, in words, where `given` observations were there: "exact" if all of them."""
+        posterior = "exact" if len(self.train_y) == given else f"{len(self.train_y)} of {given} observations"
+        fit = "" if self.fitted == given else f", hyperparameters of {self.fitted}"
+        return posterior + fit
 
     def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Marginal mean and standard deviation (m,) of the latent function at x (m, d), in the units of y.
@@ -114,6 +123,8 @@ def fit_gp(
     transform: OutputTransform | None = None,
     errors: Tensor | None = None,
     max_iterations: int = MAX_ITERATIONS,
+    fit_points: int | None = None,
+    model_points: int | None = None,
 ) -> GP:
     """The Gaussian process fitted to x (n, d) in the unit cube and y (n,), both finite.
 
@@ -123,21 +134,29 @@ def fit_gp(
     warm_start: hyperparameters of a fit to almost the same data, to begin from.
     transform: of the outputs, before they are standardised; None for none.
     errors: (n,) known variances of single observations, standardised, that add to the noise; None for none.
+    fit_points: observations that the hyperparameters are fitted to, where there are more (`kept_by_rank`); None: all.
+    model_points: observations that the posterior rests on, where there are more (`kept_near_best`); None: all.
     """
     transform = Identity() if transform is None else transform
     x, y = _check_data(x, y, noise)
     rounded = x if rounder is None else rounder(x)
     outputs = standardise(transform.forward(y))
-    n, d = rounded.shape
-    loss = NegativeLogPosterior(rounded, outputs.values, get_kernel(kernel), get_priors(priors, d), noise, errors)
-    with lapack_threads_for(n**3):
+    data = _Data(rounded, outputs.values, errors)
+    part = data.at(kept_by_rank(y, fit_points))
+    loss = NegativeLogPosterior(
+        part.x, part.y, get_kernel(kernel), get_priors(priors, rounded.shape[1]), noise, part.errors
+    )
+    with lapack_threads_for(len(part.y) ** 3):
         start = loss.cold_start() if warm_start is None else loss.pack(warm_start)
         theta, least = _minimise(loss, start, max_iterations)
         found = loss.unpack(theta)
-        posterior = posterior_with(loss.kernel, rounded, outputs.values, found, rounder, errors)
+    kept = kept_near_best(input_scale(loss.kernel, found.lengthscale)(rounded), y, model_points)
+    data = data.at(kept)
+    with lapack_threads_for(len(kept) ** 3):
+        posterior = posterior_with(loss.kernel, data.x, data.y, found, rounder, data.errors)
     return GP(
-        rounded,
-        outputs.values,
+        data.x,
+        data.y,
         outputs.mean,
         outputs.scale,
         loss.kernel,
@@ -146,8 +165,22 @@ def fit_gp(
         loss.evaluations,
         posterior,
         transform,
-        errors,
+        data.errors,
+        kept,
+        len(part.y),
     )
+
+
+class _Data(NamedTuple):
+    """What a model is made of: x (n, d) rounded, y (n,) standardised, errors (n,) or None."""
+
+    x: Tensor
+    y: Tensor
+    errors: Tensor | None
+
+    def at(self, places: Tensor) -> _Data:
+        """Those at these places (m,)."""
+        return _Data(self.x[places], self.y[places], None if self.errors is None else self.errors[places])
 
 
 def posterior_with(
