@@ -204,7 +204,7 @@ class GPPosterior:
         size = batches_per_chunk(x.shape[1], len(self.alpha))
         means, factors, failures, saved = [], [], [], []
         jitter = float(self.cholesky.jitter)  # of the training data
-        for part, with_gradient in _parts(x, cut, size):
+        for part, with_gradient in parts(x, cut, size):
             mean, chol, chunk = self._forward(part, with_gradient)
             means.append(mean)
             factors.append(chol.factor)
@@ -238,7 +238,7 @@ class GPPosterior:
             weights = (cross.value @ self._inverse).reshape(b, q, -1)
             covariance = torch.baddbmm(own.value, weights, cross.value.reshape(b, q, -1).mT, alpha=-1.0)
         else:
-            weights = _times_upper(cross.value, self._inverse_factor).reshape(b, q, -1)  # Ks Linv^T
+            weights = times_upper(cross.value, self._inverse_factor).reshape(b, q, -1)  # Ks Linv^T
             covariance = torch.baddbmm(own.value, weights, weights.mT, alpha=-1.0)
         chol = cholesky(covariance, self._rounding)
         return mean, chol, _Chunk(points, cross.slope.reshape(b, q, -1), weights, own.slope, chol.factor)
@@ -264,14 +264,14 @@ def _joined(chunks: list[Tensor]) -> Tensor:
     return torch.cat(chunks) if len(chunks) > 1 else chunks[0]
 
 
-def _parts(x: Tensor, rows: int, size: int) -> Iterator[tuple[Tensor, bool]]:
+def parts(x: Tensor, rows: int, size: int) -> Iterator[tuple[Tensor, bool]]:
     """Chunks of at most `size` batches, each either wholly before `rows` (with a gradient) or wholly after."""
     for low, high, with_gradient in ((0, min(rows, len(x)), True), (rows, len(x), False)):
         for start in range(low, high, size):
             yield x[start : min(start + size, high)], with_gradient
 
 
-def _times_upper(left: Tensor, lower: Tensor) -> Tensor:
+def times_upper(left: Tensor, lower: Tensor) -> Tensor:
     """left @ lower^T by blocks, without the products with the zeros above the diagonal of `lower`."""
     n = len(lower)
     if n < SKIP_ZEROS_FROM:
@@ -319,7 +319,15 @@ class PendingPosterior:
 
 def with_pending(posterior: Posterior, pending: Tensor | None) -> Posterior:
     """The posterior joined by pending points (p, d), if there are any."""
-    return posterior if pending is None or len(pending) == 0 else PendingPosterior(posterior, pending)
+    from compbo.surrogate.pending import GPWithPending  # it is built on this module
+
+    if pending is None or len(pending) == 0:
+        return posterior
+    if isinstance(posterior, GPWithPending):
+        return GPWithPending(posterior.posterior, torch.cat([pending, posterior.pending]))
+    if isinstance(posterior, GPPosterior):
+        return GPWithPending(posterior, pending)
+    return PendingPosterior(posterior, pending)
 
 
 class _MeanAndFactor(torch.autograd.Function):
