@@ -22,10 +22,7 @@ LARGEST_RELATIVE_NOISE = 1e100  # in units of the values' deviation: nothing can
 
 
 def model_of(space: Space, settings: Settings, observations: Observations) -> GP:
-    """The surrogate of the observations; at least one of them must have a value.
-
-    Its hyperparameters are fitted to at most `fit_points` of them, its posterior rests on at most `model_points`.
-    """
+    """The surrogate of the observations, at most `model_points` of them; at least one of them must have a value."""
     return fit_model(
         space,
         observations.x,
@@ -36,7 +33,6 @@ def model_of(space: Space, settings: Settings, observations: Observations) -> GP
         outputs=settings.outputs,
         failed=observations.failed,
         errors=observations.errors if observations.has_errors else None,
-        fit_points=settings.fit_points,
         model_points=settings.model_points,
     )
 
@@ -52,7 +48,6 @@ def fit_model(
     outputs: str = "none",
     failed: Tensor | None = None,
     errors: Tensor | None = None,
-    fit_points: int | None = None,
     model_points: int | None = None,
 ) -> GP:
     """The Gaussian process of x (n, d) in the unit cube of the space and y (n,), both finite.
@@ -67,8 +62,7 @@ def fit_model(
         outputs: the transform of the values by its name; it is fitted to what was measured.
         failed: (n,) bool, which evaluations failed; None if none did.
         errors: (n,) standard deviations of single values in the units of y, which add to the noise; None for none.
-        fit_points: observations that the hyperparameters are fitted to, where there are more; None: all.
-        model_points: observations that the posterior rests on, where there are more; None: all.
+        model_points: observations that the model rests on, where there are more; None: all.
 
     Returns:
         The fitted model.
@@ -85,7 +79,6 @@ def fit_model(
         rounder=space.rounder(),
         transform=transform,
         errors=known,
-        fit_points=fit_points,
         model_points=model_points,
     )
 

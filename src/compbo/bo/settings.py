@@ -49,10 +49,9 @@ class Settings:
         outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "none", or "auto", which is
             Yeo-Johnson.
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
-        fit_points: observations that the hyperparameters of the model are fitted to, where there are more: half of them
-            the best, half at even ranks of the others; None: all of them, in time that grows with their cube.
         model_points: observations that the model rests on, where there are more: half of them nearest to the best ones,
-            half at even ranks of the others' distances; None: all of them, in time that grows with their square.
+            half at even ranks of the others' distances. Hyperparameters of more than 512 observations are fitted to 512
+            of them and refined. None: all observations, and a fit to all, in time that grows with their cube.
         initial_design: "sobol" or "uniform".
         initial_points: before the first suggestion of a model; None: two per dimension, from 2 to 16, at least a batch.
         starts: raw batches and restarts of a maximisation.
@@ -75,8 +74,7 @@ class Settings:
     priors: str = "paper"
     outputs: str = "auto"
     noise: float | None = None
-    fit_points: int | None = 512
-    model_points: int | None = 1536
+    model_points: int | None = 1280
     initial_design: Literal["sobol", "uniform"] = "sobol"
     initial_points: int | None = None
     starts: StartPolicy = STARTS
@@ -94,7 +92,7 @@ class Settings:
         check_outputs(self.outputs)
         for name, least in (("batch_size", 1), ("minibatch", 1), ("seed", 0)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
-        for name, least in (("initial_points", 1), ("fit_points", 2), ("model_points", 2)):
+        for name, least in (("initial_points", 1), ("model_points", 2)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
         if self.direction not in ("minimize", "maximize"):

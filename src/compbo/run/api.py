@@ -58,8 +58,7 @@ def minimize(
     priors: str = "paper",
     outputs: str = "auto",
     noise: float | None = None,
-    fit_points: int | None = 512,
-    model_points: int | None = 1536,
+    model_points: int | None = 1280,
     initial_design: Literal["sobol", "uniform"] = "sobol",
     initial_points: int | None = None,
     starts: StartPolicy = STARTS,
@@ -103,7 +102,6 @@ def minimize(
         priors: of its hyperparameters, "paper" or "dimension-scaled".
         outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
-        fit_points: observations that the hyperparameters are fitted to, where there are more; None: all.
         model_points: observations that the model rests on, where there are more; None: all.
         initial_design: "sobol" or "uniform".
         initial_points: before the first suggestion of a model; None: two per dimension, from 2 to 16, at least a batch.
@@ -150,7 +148,6 @@ def minimize(
         "priors": priors,
         "outputs": outputs,
         "noise": noise,
-        "fit_points": fit_points,
         "model_points": model_points,
         "initial_design": initial_design,
         "initial_points": initial_points,
@@ -187,8 +184,7 @@ def maximize(
     priors: str = "paper",
     outputs: str = "auto",
     noise: float | None = None,
-    fit_points: int | None = 512,
-    model_points: int | None = 1536,
+    model_points: int | None = 1280,
     initial_design: Literal["sobol", "uniform"] = "sobol",
     initial_points: int | None = None,
     starts: StartPolicy = STARTS,
@@ -228,7 +224,6 @@ def maximize(
         "priors": priors,
         "outputs": outputs,
         "noise": noise,
-        "fit_points": fit_points,
         "model_points": model_points,
         "initial_design": initial_design,
         "initial_points": initial_points,

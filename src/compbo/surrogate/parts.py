@@ -1,8 +1,4 @@
-"""Which observations a model rests on, where there are more than it can take.
-
-The time of a fit grows with the cube of the observations it is given and is needed some thirty times; the posterior
-needs one factor of its observations. So hyperparameters are fitted to few of them, and the posterior takes more.
-"""
+"""Which observations a model rests on, where there are more than it can take."""
 
 from __future__ import annotations
 
@@ -38,6 +34,21 @@ def kept_by_rank(quality: Tensor, most: int | None) -> Tensor:
     rest = order[best:]
     even = torch.linspace(0, len(rest) - 1, most // 2, dtype=torch.float64).round().long()
     return torch.cat([order[:best], rest[even]]).sort().values
+
+
+def evenly_by_rank(y: Tensor, most: int) -> Tensor:
+    """Which of n observations to fit hyperparameters to: `most` of them at even ranks of y (n,), or all.
+
+    A part chosen for its values would have other hyperparameters than the whole: more of the best observations, which
+    lie close together, make lengthscales shorter.
+
+    >>> evenly_by_rank(torch.tensor([3.0, 0.0, 4.0, 1.0, 2.0]), 3).tolist()
+    [1, 2, 4]
+    """
+    if len(y) <= most:
+        return torch.arange(len(y))
+    ranks = torch.linspace(0, len(y) - 1, most, dtype=torch.float64).round().long()
+    return torch.argsort(y, stable=True)[ranks].sort().values
 
 
 def kept_near_best(inputs: Tensor, y: Tensor, most: int | None) -> Tensor:
