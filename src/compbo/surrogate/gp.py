@@ -131,7 +131,7 @@ def fit_gp(
     transform: of the outputs, before they are standardised; None for none.
     errors: (n,) known variances of single observations, standardised, that add to the noise; None for none.
     model_points: observations that the model rests on, where there are more (`kept_near_best`); None: all. With it,
-    hyperparameters of more than `FIRST_FIT` observations are fitted to as many of them, then refined.
+    hyperparameters of more than `FIRST_FIT` observations are fitted to that number of them, then refined.
     """
     transform = Identity() if transform is None else transform
     x, y = _check_data(x, y, noise)
