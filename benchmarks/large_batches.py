@@ -36,10 +36,9 @@ LIMIT = 40  # seconds of processor time of a maximisation
 NOTE = (
     f"n = {OBSERVATIONS}, UCB, {RESTARTS} restarts of {RAW} raw batches, {STEPS} steps, {SAMPLES} samples, one thread, "
     "each in a process of its own. CAdam-ME against `optimize_acqf`, joint and with `sequential=True`, with L-BFGS-B "
-    f"as it comes; what took more than {LIMIT} s was stopped. MB: what the maximisation adds to the process at its "
-    "peak. The ascent is stated to need (`oracle.bytes_needed`) 2 B q (32 n + 48 K) bytes, which grow with q and n, "
-    "not with d; ranking and choice work through a million values at a time, for any q. Value: UCB of the batch on one "
-    "sample of 4096 for all."
+    f"as it comes; what took more than {LIMIT} s was stopped. MB: what the whole maximisation, with the choice and the "
+    "verdict, adds to the process at its peak. Of that the ascent is stated to need (`oracle.bytes_needed`) 2 B q "
+    "(32 n + 48 K) bytes, which grow with q and n, not with d. Value: UCB of the batch on one sample of 4096 for all."
 )
 CASES = ((20, 64), (20, 128), (60, 64), (60, 128))
 METHODS = ("compbo", "BoTorch joint", "BoTorch sequential")
