@@ -25,17 +25,26 @@ REFINEMENTS = 8
 
 
 class Fit(NamedTuple):
-    """Hyperparameters that minimise a loss J, the least J, how often one was evaluated, whether they were refined."""
+    """Hyperparameters that minimise a loss J."""
 
-    loss: NegativeLogPosterior
-    hyperparameters: Hyperparameters
-    least: float
-    evaluations: int
-    refined: bool = False
+    loss: NegativeLogPosterior  # J
+    hyperparameters: Hyperparameters  # theta
+    least: float  # J at theta
+    evaluations: int  # of J, on few and on more observations
+    refined: bool = False  # whether theta was fitted to few observations first
 
 
 def fit(loss: NegativeLogPosterior, start: Hyperparameters | None, iterations: int) -> Fit:
-    """By L-BFGS-B, from `start` or, if it is None, from the best of a few guesses."""
+    """The fit of a loss by L-BFGS-B.
+
+    Args:
+        loss: J of the observations.
+        start: where it begins; None: at the best of a few guesses.
+        iterations: at most.
+
+    Returns:
+        What was found.
+    """
     with lapack_threads_for(len(loss.y) ** 3):
         theta, least = _minimise(loss, loss.cold_start() if start is None else loss.pack(start), iterations)
     return Fit(loss, loss.unpack(theta), least, loss.evaluations)
@@ -44,7 +53,17 @@ def fit(loss: NegativeLogPosterior, start: Hyperparameters | None, iterations: i
 def fit_in_turn(
     few: NegativeLogPosterior, more: NegativeLogPosterior, start: Hyperparameters | None, iterations: int
 ) -> Fit:
-    """To few observations, and from there in a few iterations to more of them, if they are more."""
+    """The fit to few observations, and from there in `REFINEMENTS` iterations to more of them, if they are more.
+
+    Args:
+        few: J of few observations.
+        more: J of more of them.
+        start: where the first fit begins; None: at the best of a few guesses.
+        iterations: of the first fit, at most.
+
+    Returns:
+        What was found for more of them.
+    """
     if len(more.y) <= len(few.y):
         return fit(more, start, iterations)
     first = fit(few, start, iterations)

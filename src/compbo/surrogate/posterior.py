@@ -265,7 +265,7 @@ def _joined(chunks: list[Tensor]) -> Tensor:
 
 
 def parts(x: Tensor, rows: int, size: int) -> Iterator[tuple[Tensor, bool]]:
-    """Chunks of at most `size` batches, each either wholly before `rows` (with a gradient) or wholly after."""
+    """Chunks of at most `size` batches of x, each either wholly before `rows` (with a gradient) or wholly after."""
     for low, high, with_gradient in ((0, min(rows, len(x)), True), (rows, len(x), False)):
         for start in range(low, high, size):
             yield x[start : min(start + size, high)], with_gradient
