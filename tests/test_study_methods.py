@@ -88,6 +88,20 @@ def test_mixed_spaces_and_failed_evaluations(kind: str) -> None:
     assert len(method.ask(2)) == 2
 
 
+def test_sequential_greedy_asks_for_every_point_beside_the_earlier_ones_of_its_batch() -> None:
+    one, joint = other("compbo-sequential", batch=3), other("compbo", batch=3)
+    task = get_task(one.task, one.seed)
+    methods = [make_method(cell, task) for cell in (one, joint)]
+    design = initial_design(one, task)
+    for method in methods:
+        method.tell(design, [task.evaluate(point) for point in design])
+    batches = [method.ask(3) for method in methods]
+    assert [len(batch) for batch in batches] == [3, 3]
+    assert batches[0] != batches[1]
+    asks = [(method.last_ask["points"], method.last_ask["pending"]) for method in methods]
+    assert asks == [(1, 2), (3, 0)]
+
+
 def test_botorch_tells_what_it_reached() -> None:
     task = get_task("levy-2")
     one = other("botorch-qlogei", task="levy-2")

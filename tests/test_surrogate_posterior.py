@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import gpytorch
 import pytest
@@ -20,12 +21,14 @@ from compbo.space import Bool, Categorical, Int, Space
 from compbo.surrogate import posterior as posterior_module
 from compbo.surrogate.gp import fit_gp
 from compbo.surrogate.kernels import get_kernel
+from compbo.surrogate.pending import GPWithPending
 from compbo.surrogate.posterior import (
     GPPosterior,
     PendingPosterior,
     factor_to_covariance_cotangent,
     mean_and_factor,
     reparameterise,
+    times_upper,
     with_pending,
 )
 
@@ -232,6 +235,14 @@ class TestGradients:
             gradient.sum().backward()
 
 
+def to_fifths(x: torch.Tensor) -> torch.Tensor:
+    return (x * 5.0).round() / 5.0
+
+
+def to_hundredths(x: torch.Tensor) -> torch.Tensor:
+    return (x * 100.0).round() / 100.0
+
+
 class TestPending:
     PENDING = rand(2, D, seed=20)
 
@@ -257,6 +268,38 @@ class TestPending:
         expected = joint(x).pullback(c, e)[:rows]
         torch.testing.assert_close(joint(x, rows).pullback(c[:rows], e[:rows]), expected, rtol=0, atol=1e-10)
 
+    @pytest.mark.parametrize("noise", [1e-2, 1e-6])  # well-conditioned and not
+    @pytest.mark.parametrize("rounder", [None, to_hundredths])  # so fine that no two of the points are equal
+    @pytest.mark.parametrize(("count", "rows"), [(1, 4), (40, 4), (40, 2), (3, 0)])
+    def test_what_is_computed_once_is_what_the_joint_batch_gives(
+        self, monkeypatch: pytest.MonkeyPatch, noise: float, rounder: Any, count: int, rows: int
+    ) -> None:
+        monkeypatch.setattr("compbo.surrogate.posterior.CHUNK_ELEMENTS", 2 * 3 * len(TRAIN_X))  # two batches a chunk
+        posterior, pending = make(noise=noise, rounder=rounder), rand(count, D, seed=24)
+        x, c, e = rand(5, 3, D, seed=25), randn(rows, 3 + count, seed=26), randn(rows, 3 + count, 3 + count, seed=27)
+        once, anew = with_pending(posterior, pending)(x, rows), PendingPosterior(posterior, pending)(x, rows)
+        assert isinstance(with_pending(posterior, pending), GPWithPending)
+        tolerance = 1e-9 if noise == 1e-2 else 1e-6
+        torch.testing.assert_close(once.mean, anew.mean, rtol=0, atol=tolerance)
+        covariances = [batch.factor @ batch.factor.mT for batch in (once, anew)]
+        torch.testing.assert_close(*covariances, rtol=0, atol=tolerance)
+        assert torch.equal(once.failed, anew.failed)
+        expected = anew.pullback(c, e)
+        scale = max(1.0, float(expected.abs().max())) if rows else 1.0
+        torch.testing.assert_close(once.pullback(c, e) / scale, expected / scale, rtol=0, atol=tolerance)
+
+    def test_pending_points_are_multiplied_with_the_observations_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        joint, rows = with_pending(make(noise=1e-6), rand(40, D, seed=24)), []
+        product = times_upper
+
+        def counted(left: torch.Tensor, lower: torch.Tensor) -> torch.Tensor:
+            rows.append(len(left))
+            return product(left, lower)
+
+        monkeypatch.setattr("compbo.surrogate.pending.times_upper", counted)
+        joint(rand(4, 3, D))
+        assert sum(rows) == 4 * 3
+
     def test_the_deviation_of_a_pending_point_does_not_depend_on_x(self) -> None:
         joint = with_pending(make(), self.PENDING)
         one, two = joint(rand(1, 3, D, seed=1)), joint(rand(1, 3, D, seed=2))
@@ -265,6 +308,11 @@ class TestPending:
         torch.testing.assert_close(one.mean[0, 3:], two.mean[0, 3:], rtol=0, atol=1e-12)
 
     def test_pending_twice_adds_up(self) -> None:
+        inner = PendingPosterior(PendingPosterior(make(), self.PENDING[:1]), self.PENDING[1:])
+        torch.testing.assert_close(
+            with_pending(with_pending(make(), self.PENDING[:1]), self.PENDING[1:])(rand(2, 3, D)).mean,
+            inner(rand(2, 3, D)).mean,
+        )
         twice = with_pending(with_pending(make(), self.PENDING[:1]), self.PENDING[1:])
         assert twice.extra_points == 2
         assert twice(rand(2, 3, D)).mean.shape == (2, 5)
@@ -280,10 +328,6 @@ class TestPending:
         joint = with_pending(make(), self.PENDING)
         x = rand(2, 2, D).requires_grad_()
         assert torch.autograd.gradcheck(lambda t: mean_and_factor(joint, t), (x,), atol=1e-5, rtol=1e-5)
-
-
-def to_fifths(x: torch.Tensor) -> torch.Tensor:
-    return (x * 5.0).round() / 5.0
 
 
 class TestRounding:

@@ -49,7 +49,7 @@ def python_of(peer: str) -> Path:
 
 
 def _environment() -> dict[str, str]:
-    """Of a peer: nothing that would lead its Python to our packages, and, as SMAC goes through sets, one order of those."""
+    """Nothing that would lead a peer to our packages; SMAC goes through sets, hence one order of those."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return {**ours, "PYTHONHASHSEED": "0"}
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from compbo.bo.history import sign_of
 from compbo.bo.model import model_of
-from compbo.bo.thinning import thinned
 from compbo.surrogate.leave_one_out import leave_one_out
 
 if TYPE_CHECKING:
@@ -79,12 +78,13 @@ class CrossValidation:
 
 def cross_validation(space: Space, settings: Settings, history: History) -> CrossValidation:
     """Of the model of a history in which something succeeded."""
-    observations = thinned(history.observations(space, settings.direction), settings.model_points)
+    observations = history.observations(space, settings.direction)
     return cross_validation_of(model_of(space, settings, observations), observations, settings.direction)
 
 
 def cross_validation_of(model: GP, observations: Observations, direction: Direction) -> CrossValidation:
-    """Of a model that was fitted to just these observations; a failed one, which has no value, is left out."""
+    """Of a model of these observations: those that it rests on, but for failed ones, which have no value."""
+    observations = observations.at(model.kept)
     sign, measured = sign_of(direction), ~observations.failed
     mu, s = leave_one_out(model)
     residuals = (model.train_y - mu) / s

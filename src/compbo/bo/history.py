@@ -81,6 +81,17 @@ class Observations(NamedTuple):
         """The points of the best observations (at most `count`, d), best first."""
         return self.x[torch.argsort(self.y, descending=True, stable=True)[:count]]
 
+    def at(self, places: Tensor) -> Observations:
+        """The observations at these places (m,); pending points all stay."""
+        return Observations(
+            self.x[places],
+            self.y[places],
+            self.failed[places],
+            self.pending,
+            self.errors[places],
+            self.numbers[places],
+        )
+
     def digest(self) -> str:
         """A short name of what is known and pending: equal sets of points and values have equal names."""
         known = (self.x, self.y, self.pending, *([self.errors] if self.has_errors else []))

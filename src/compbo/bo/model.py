@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compbo.bo.thinning import thinned
 from compbo.numerics import standardise
 from compbo.surrogate.gp import NOISELESS, fit_gp
 from compbo.surrogate.outputs import fit_outputs
@@ -24,7 +23,6 @@ LARGEST_RELATIVE_NOISE = 1e100  # in units of the values' deviation: nothing can
 
 def model_of(space: Space, settings: Settings, observations: Observations) -> GP:
     """The surrogate of the observations, at most `model_points` of them; at least one of them must have a value."""
-    observations = thinned(observations, settings.model_points)
     return fit_model(
         space,
         observations.x,
@@ -35,6 +33,7 @@ def model_of(space: Space, settings: Settings, observations: Observations) -> GP
         outputs=settings.outputs,
         failed=observations.failed,
         errors=observations.errors if observations.has_errors else None,
+        model_points=settings.model_points,
     )
 
 
@@ -49,6 +48,7 @@ def fit_model(
     outputs: str = "none",
     failed: Tensor | None = None,
     errors: Tensor | None = None,
+    model_points: int | None = None,
 ) -> GP:
     """The Gaussian process of x (n, d) in the unit cube of the space and y (n,), both finite.
 
@@ -62,6 +62,7 @@ def fit_model(
         outputs: the transform of the values by its name; it is fitted to what was measured.
         failed: (n,) bool, which evaluations failed; None if none did.
         errors: (n,) standard deviations of single values in the units of y, which add to the noise; None for none.
+        model_points: observations that the model rests on, where there are more; None: all.
 
     Returns:
         The fitted model.
@@ -78,6 +79,7 @@ def fit_model(
         rounder=space.rounder(),
         transform=transform,
         errors=known,
+        model_points=model_points,
     )
 
 

@@ -67,7 +67,7 @@ class Optimizer:
         priors: str = "paper",
         outputs: str = "auto",
         noise: float | None = None,
-        model_points: int | None = 1024,
+        model_points: int | None = 1280,
         initial_design: Literal["sobol", "uniform"] = "sobol",
         initial_points: int | None = None,
         starts: StartPolicy = STARTS,
@@ -90,7 +90,7 @@ class Optimizer:
             priors: of its hyperparameters, "paper" or "dimension-scaled".
             outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
             noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
-            model_points: observations that the model is fitted to, where there are more; None: all.
+            model_points: observations that the model rests on, where there are more; None: all.
             initial_design: "sobol" or "uniform".
             initial_points: before the first suggestion of a model; None: two per dimension, 2 to 16, at least a batch.
             starts: raw batches and restarts of a maximisation.

@@ -50,8 +50,9 @@ class Settings:
         outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "none", or "auto", which is
             Yeo-Johnson.
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
-        model_points: observations that the model is fitted to, where there are more: half of them the best, half at
-            even ranks of the others; None: all of them, in time that grows with their cube.
+        model_points: observations that the model rests on, where there are more: half of them nearest to the best ones,
+            half at even ranks of the others' distances. Hyperparameters of more than 512 observations are fitted to 512
+            of them and refined. None: all observations, and a fit to all, in time that grows with their cube.
         initial_design: "sobol" or "uniform".
         initial_points: before the first suggestion of a model; None: two per dimension, from 2 to 16, at least a batch.
         starts: raw batches and restarts of a maximisation.
@@ -74,7 +75,7 @@ class Settings:
     priors: str = "paper"
     outputs: str = "auto"
     noise: float | None = None
-    model_points: int | None = 1024
+    model_points: int | None = 1280
     initial_design: Literal["sobol", "uniform"] = "sobol"
     initial_points: int | None = None
     starts: StartPolicy = STARTS

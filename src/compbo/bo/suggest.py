@@ -110,6 +110,7 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
         telemetry,
         observations=len(history.evaluations),
         modelled=len(gp.train_y),
+        model=gp.describe(len(observations.y)),
         first_number=history.next_number,
         fit_seconds=fit_seconds,
         outputs=gp.outputs.describe(),

@@ -26,7 +26,8 @@ class Telemetry:
     verdict: Verdict  # whether the acquisition function was maximised
     reason: str  # the verdict in words
     observations: int = 0  # evaluations known, failed ones included
-    modelled: int = 0  # of them, that the model was fitted to
+    modelled: int = 0  # of them, that the model rests on
+    model: str = ""  # what it was made of: "exact", or a part of the observations, and refined hyperparameters
     pending: int = 0  # points asked for and not told
     points: int = 0  # suggested
     first_number: int = -1  # of the trial of the first of them; the others follow

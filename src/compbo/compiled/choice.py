@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def make_oracle(acquisition: Acquisition, posterior: Posterior, samples: Samples, best: float) -> AcquisitionOracle:
     """The oracle of the chosen backend; that of PyTorch for what is not compiled.
 
-    Compiled are EI, PI, SR, UCB and LogEI over our GP with a stationary kernel, pending points included. `backend_of`
-    says what an oracle is.
+    Compiled are EI, PI, SR, UCB and LogEI over our GP with a stationary kernel; beside pending points the
+    reference is faster. `backend_of` says what an oracle is.
 
     Args:
         acquisition: the acquisition function.

@@ -11,7 +11,7 @@ from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
 from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.compiled import columns, kernels
 from compbo.compiled.passes import Kept, Model, backward, batches_at_once, forward
-from compbo.surrogate.posterior import GPPosterior, PendingPosterior
+from compbo.surrogate.posterior import GPPosterior
 from compbo.types import Inner
 
 if TYPE_CHECKING:
@@ -29,19 +29,17 @@ INTEGRANDS = {UCB: columns.UCB, EI: columns.EI, SR: columns.SR, PI: columns.PI, 
 
 def is_covered(acquisition: Acquisition, posterior: Posterior) -> bool:
     """Whether `CompiledOracle` computes this acquisition function over this posterior."""
-    gp = _without_pending(posterior)
-    return type(gp) is GPPosterior and gp.kernel.name in KERNELS and type(acquisition) in INTEGRANDS
+    return type(posterior) is GPPosterior and posterior.kernel.name in KERNELS and type(acquisition) in INTEGRANDS
 
 
 class CompiledOracle(AcquisitionOracle):
-    """EI, PI, SR, UCB or LogEI over our GP with a stationary kernel, with pending points or without."""
+    """EI, PI, SR, UCB or LogEI over our GP with a stationary kernel, without pending points."""
 
     def __init__(self, acquisition: Acquisition, posterior: Posterior, samples: Samples, best: float) -> None:
         """best: f*, the best observed value in the posterior's units; `is_covered` says what the others can be."""
         super().__init__(acquisition, posterior, samples, best)
-        gp = _without_pending(posterior)
-        assert isinstance(gp, GPPosterior)
-        self._gp, self._model, self._outer = gp, _model_of(gp), _with_compiled_maxima(acquisition)
+        assert isinstance(posterior, GPPosterior)
+        self._gp, self._model, self._outer = posterior, _model_of(posterior), _with_compiled_maxima(acquisition)
         parameter = acquisition.width if isinstance(acquisition, UCB) else getattr(acquisition, "tau", 1.0)
         self._integrand = columns.Integrand(INTEGRANDS[type(acquisition)], best, parameter)
 
@@ -60,14 +58,13 @@ class CompiledOracle(AcquisitionOracle):
     def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
         """v (B, q, K) at x (B, q, d) and the way back to x for the first `gradient_rows` batches."""
         rows, q = x.shape[0] if gradient_rows is None else gradient_rows, x.shape[1]
-        joint = self.posterior.joined(x) if isinstance(self.posterior, PendingPosterior) else x
-        gp, z, width = self._gp, _array(draw.z), joint.shape[1]
-        points, v = _array(gp.inputs(gp.rounded(joint))), x.new_empty(len(x), width, draw.size)
-        kept, with_factors = _memory(rows, width, len(gp.alpha)), not bool(gp.cholesky.failed)
+        gp, z = self._gp, _array(draw.z)
+        points, v = _array(gp.inputs(gp.rounded(x))), x.new_empty(len(x), q, draw.size)
+        kept, with_factors = _memory(rows, q, len(gp.alpha)), not bool(gp.cholesky.failed)
         if with_factors and rows > 0:
             with_factors = forward(points[:rows], z, self._model, self._integrand, True, kept, v[:rows].numpy())
         if with_factors and rows < len(x):
-            memory = _memory(min(len(x) - rows, batches_at_once(width)), width, len(gp.alpha))
+            memory = _memory(min(len(x) - rows, batches_at_once(q)), q, len(gp.alpha))
             with_factors = forward(points[rows:], z, self._model, self._integrand, False, memory, v[rows:].numpy())
         if not with_factors:  # the ladder of jitter is the other oracle's
             return super().inner(x, draw, gradient_rows)
@@ -75,13 +72,9 @@ class CompiledOracle(AcquisitionOracle):
         def pullback(c: Tensor) -> Tensor:
             pull = x.new_empty(points[:rows].shape)
             backward(points[:rows], z, self._model, self._integrand, kept, _array(c), pull.numpy())
-            return pull[:, :q].mul_(2.0 * gp.kernel.slope_factor * gp.inputs.weights)
+            return pull.mul_(2.0 * gp.kernel.slope_factor * gp.inputs.weights)
 
         return Inner(v, pullback, torch.zeros(len(x), dtype=torch.bool), float(gp.cholesky.jitter))
-
-
-def _without_pending(posterior: Posterior) -> Posterior:
-    return posterior.posterior if isinstance(posterior, PendingPosterior) else posterior
 
 
 def _model_of(gp: GPPosterior) -> Model:

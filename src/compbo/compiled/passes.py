@@ -1,7 +1,7 @@
 """The way forward to the columns v of a stack of batches, and the way back, a few batches at a time.
 
 Notation is that of `surrogate/posterior.py`: P the scaled points, A the scaled observations, U = Ks C^-1. Shapes: b
-batches of q points, pending ones included, d dimensions, n observations, K samples.
+batches of q points, d dimensions, n observations, K samples.
 """
 
 from __future__ import annotations

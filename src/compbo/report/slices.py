@@ -13,10 +13,10 @@ import torch
 from compbo.bo.cross_validation import CrossValidation, cross_validation_of
 from compbo.bo.history import sign_of
 from compbo.bo.model import model_of
-from compbo.bo.thinning import kept_by_rank, thinned
 from compbo.report.axes import ParameterAxis, axis_of, label, position, values_along
 from compbo.space import Space
 from compbo.space.codecs import width
+from compbo.surrogate.parts import kept_by_rank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,7 +90,7 @@ def summarise_model(space: Space, settings: Settings, history: History) -> tuple
     if best is None:
         return None, "There is no model yet: nothing has been evaluated successfully."
     fitted = _thinned(history, settings.direction)
-    observations = thinned(fitted.observations(space, settings.direction), settings.model_points)
+    observations = fitted.observations(space, settings.direction)
     try:
         model = model_of(space, settings, observations)
     except (ValueError, ArithmeticError, RuntimeError) as error:  # torch.linalg raises RuntimeError

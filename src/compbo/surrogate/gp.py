@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -12,9 +12,11 @@ import torch
 from compbo.numerics import standardise
 from compbo.surrogate.feature_posterior import FeaturePosterior
 from compbo.surrogate.features import FeatureKernel
-from compbo.surrogate.kernels import Kernel, get_kernel
+from compbo.surrogate.fit import FIRST_FIT, MAX_ITERATIONS, fit, fit_in_turn
+from compbo.surrogate.kernels import Kernel, get_kernel, input_scale
 from compbo.surrogate.log_posterior import Hyperparameters, NegativeLogPosterior
 from compbo.surrogate.outputs import Identity, OutputTransform
+from compbo.surrogate.parts import evenly_by_rank, kept_near_best
 from compbo.surrogate.posterior import GPPosterior
 from compbo.surrogate.priors import get_priors
 from compbo.threads import lapack_threads_for
@@ -23,14 +25,11 @@ from compbo.types import DTYPE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
     from torch import Tensor
 
 NOISELESS = 2e-4  # variance in standardised units for tasks without noise
 
 NODES = 32  # of the Gauss-Hermite rule by which a prediction returns from transformed outputs
-TOLERANCE = 1e-7  # relative change of J that ends the fit
-MAX_ITERATIONS = 200
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class GP:
     the output transform t.
     """
 
-    train_x: Tensor  # (n, d)
+    train_x: Tensor  # (n, d), of the observations that the posterior rests on
     train_y: Tensor  # (n,) standardised
     mean: float
     scale: float
@@ -52,11 +51,18 @@ class GP:
     posterior: GPPosterior | FeaturePosterior  # of a batch of points
     outputs: OutputTransform = field(default_factory=Identity)  # t
     errors: Tensor | None = None  # (n,) variances of single observations beside the noise, standardised
+    kept: Tensor = field(default_factory=lambda: torch.arange(0))  # (n,) their places among all that were given
+    refined: bool = False  # whether the hyperparameters were fitted to few observations first, then refined on more
 
     @property
     def best(self) -> float:
         """f*: the best observed value, standardised."""
         return float(self.train_y.max())
+
+    def describe(self, given: int) -> str:
+        """What the model was made of, in words, where `given` observations were there: "exact" if all of them."""
+        posterior = "exact" if len(self.train_y) == given else f"{len(self.train_y)} of {given} observations"
+        return posterior + (f", hyperparameters refined from those of {FIRST_FIT}" if self.refined else "")
 
     def predict(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Marginal mean and standard deviation (m,) of the latent function at x (m, d), in the units of y.
@@ -114,6 +120,7 @@ def fit_gp(
     transform: OutputTransform | None = None,
     errors: Tensor | None = None,
     max_iterations: int = MAX_ITERATIONS,
+    model_points: int | None = None,
 ) -> GP:
     """The Gaussian process fitted to x (n, d) in the unit cube and y (n,), both finite.
 
@@ -123,31 +130,56 @@ def fit_gp(
     warm_start: hyperparameters of a fit to almost the same data, to begin from.
     transform: of the outputs, before they are standardised; None for none.
     errors: (n,) known variances of single observations, standardised, that add to the noise; None for none.
+    model_points: observations that the model rests on, where there are more (`kept_near_best`); None: all. With it,
+    hyperparameters of more than `FIRST_FIT` observations are fitted to that number of them, then refined.
     """
     transform = Identity() if transform is None else transform
     x, y = _check_data(x, y, noise)
     rounded = x if rounder is None else rounder(x)
     outputs = standardise(transform.forward(y))
-    n, d = rounded.shape
-    loss = NegativeLogPosterior(rounded, outputs.values, get_kernel(kernel), get_priors(priors, d), noise, errors)
-    with lapack_threads_for(n**3):
-        start = loss.cold_start() if warm_start is None else loss.pack(warm_start)
-        theta, least = _minimise(loss, start, max_iterations)
-        found = loss.unpack(theta)
-        posterior = posterior_with(loss.kernel, rounded, outputs.values, found, rounder, errors)
+    data = _Data(rounded, outputs.values, errors)
+    prior_set = get_priors(priors, rounded.shape[1])
+
+    def loss_of(part: _Data) -> NegativeLogPosterior:
+        return NegativeLogPosterior(part.x, part.y, get_kernel(kernel), prior_set, noise, part.errors)
+
+    if model_points is None:
+        found = fit(loss_of(data), warm_start, max_iterations)
+    else:
+        few, more = (loss_of(data.at(evenly_by_rank(y, most))) for most in (FIRST_FIT, model_points))
+        found = fit_in_turn(few, more, warm_start, max_iterations)
+    scale = input_scale(found.loss.kernel, found.hyperparameters.lengthscale)
+    kept = kept_near_best(scale(rounded), y, model_points)
+    data = data.at(kept)
+    with lapack_threads_for(len(kept) ** 3):
+        posterior = posterior_with(found.loss.kernel, data.x, data.y, found.hyperparameters, rounder, data.errors)
     return GP(
-        rounded,
-        outputs.values,
+        data.x,
+        data.y,
         outputs.mean,
         outputs.scale,
-        loss.kernel,
-        found,
-        least,
-        loss.evaluations,
+        found.loss.kernel,
+        found.hyperparameters,
+        found.least,
+        found.evaluations,
         posterior,
         transform,
-        errors,
+        data.errors,
+        kept,
+        found.refined,
     )
+
+
+class _Data(NamedTuple):
+    """What a model is made of: x (n, d) rounded, y (n,) standardised, errors (n,) or None."""
+
+    x: Tensor
+    y: Tensor
+    errors: Tensor | None
+
+    def at(self, places: Tensor) -> _Data:
+        """Those at these places (m,)."""
+        return _Data(self.x[places], self.y[places], None if self.errors is None else self.errors[places])
 
 
 def posterior_with(
@@ -177,27 +209,3 @@ def _check_data(x: Tensor, y: Tensor, noise: float | None) -> tuple[Tensor, Tens
     if noise is not None and not (math.isfinite(noise) and noise > 0):
         raise ValueError(f"fit_gp: noise must be a positive variance, got {noise}.")
     return x, y
-
-
-def _minimise(
-    loss: NegativeLogPosterior, start: NDArray[np.float64], iterations: int
-) -> tuple[NDArray[np.float64], float]:
-    """L-BFGS-B in theta / steps."""
-    from scipy.optimize import Bounds, minimize
-
-    steps = loss.steps
-    lower, upper = np.array(loss.bounds).T
-
-    def scaled_loss(scaled: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        value, gradient = loss(scaled * steps)
-        return value, gradient * steps
-
-    found = minimize(
-        scaled_loss,
-        start / steps,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(lower / steps, upper / steps),
-        options={"maxiter": iterations, "ftol": TOLERANCE},
-    )
-    return np.asarray(found.x, dtype=np.float64) * steps, float(found.fun)

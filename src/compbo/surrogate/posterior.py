@@ -205,7 +205,7 @@ class GPPosterior:
         size = batches_per_chunk(x.shape[1], len(self.alpha))
         means, factors, failures, saved = [], [], [], []
         jitter = float(self.cholesky.jitter)  # of the training data
-        for part, with_gradient in _parts(x, cut, size):
+        for part, with_gradient in parts(x, cut, size):
             mean, chol, chunk = self._forward(part, with_gradient)
             means.append(mean)
             factors.append(chol.factor)
@@ -265,8 +265,8 @@ def _joined(chunks: list[Tensor]) -> Tensor:
     return torch.cat(chunks) if len(chunks) > 1 else chunks[0]
 
 
-def _parts(x: Tensor, rows: int, size: int) -> Iterator[tuple[Tensor, bool]]:
-    """Chunks of at most `size` batches, each either wholly before `rows` (with a gradient) or wholly after."""
+def parts(x: Tensor, rows: int, size: int) -> Iterator[tuple[Tensor, bool]]:
+    """Chunks of at most `size` batches of x, each either wholly before `rows` (with a gradient) or wholly after."""
     for low, high, with_gradient in ((0, min(rows, len(x)), True), (rows, len(x), False)):
         for start in range(low, high, size):
             yield x[start : min(start + size, high)], with_gradient
@@ -323,7 +323,15 @@ class PendingPosterior:
 
 def with_pending(posterior: Posterior, pending: Tensor | None) -> Posterior:
     """The posterior joined by pending points (p, d), if there are any."""
-    return posterior if pending is None or len(pending) == 0 else PendingPosterior(posterior, pending)
+    from compbo.surrogate.pending import GPWithPending  # it is built on this module
+
+    if pending is None or len(pending) == 0:
+        return posterior
+    if isinstance(posterior, GPWithPending):
+        return GPWithPending(posterior.posterior, torch.cat([pending, posterior.pending]))
+    if isinstance(posterior, GPPosterior):
+        return GPWithPending(posterior, pending)
+    return PendingPosterior(posterior, pending)
 
 
 class _MeanAndFactor(torch.autograd.Function):

@@ -89,3 +89,18 @@ class DefaultMethod:
     def last_ask(self) -> Mapping[str, Any]:
         """The telemetry of the last ask."""
         return self._optimizer.telemetry[-1].to_dict()
+
+
+class SequentialMethod(DefaultMethod):
+    """The library as it comes, asked for one point after the other: sequential-greedy batches.
+
+    Every point is chosen beside the earlier ones of its batch, which are pending.
+
+    Args:
+        cell: the experiment.
+        task: of the cell.
+    """
+
+    def ask(self, count: int) -> list[Point]:
+        """The next points, one by one."""
+        return [point for _ in range(count) for point in super(SequentialMethod, self).ask(1)]

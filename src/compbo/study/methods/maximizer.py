@@ -37,6 +37,7 @@ class MaximizerMethod:
             starts=compbo.StartPolicy(inner.raw_batches, inner.restarts, inner.around_incumbents),
             budget=compbo.Budget(steps=inner.steps),
             minibatch=inner.minibatch,
+            model_points=None,  # the paper's model is that of all observations
             **required_surrogate(cell).arguments(),
         )
 

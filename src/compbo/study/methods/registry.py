@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compbo.baselines.thompson import FLAVOURS
 from compbo.maximizers import BUILT_IN, CATALOGUE
 from compbo.study.methods import baselines, peers
-from compbo.study.methods.defaults import VARIANTS, DefaultMethod, settings_of
+from compbo.study.methods.defaults import VARIANTS, DefaultMethod, SequentialMethod, settings_of
 from compbo.study.methods.maximizer import MaximizerMethod
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ KINDS: dict[str, MethodKind] = {
         for flavour in FLAVOURS
     },
     **{name: MethodKind(DefaultMethod, group="default", options=settings_of(name)) for name in VARIANTS},
+    "compbo-sequential": MethodKind(SequentialMethod, group="default", options=settings_of("compbo")),
     "bohb": MethodKind(baselines.make_bohb, modules=("statsmodels.nonparametric.api",)),
     "random-search": MethodKind(baselines.make_random_search),
     "botorch-qlogei": MethodKind(peers.BoTorchMethod, inner=True, group="peer", modules=_BOTORCH),
