@@ -2,9 +2,8 @@
 
 python -m benchmarks.readme
 
-The runs are those of the league (results/league.parquet), or, where it is missing, of benchmarks/regret.toml
-(results/regret.parquet): all tasks with a known optimum, in batches of 8. A regret is the best loss minus the optimum,
-in units of the same for the initial design, which all methods share.
+The runs are those of the league (results/league.parquet): all tasks with a known optimum, in batches of 8. A regret is
+the best loss minus the optimum, in units of the same for the initial design, which all methods share.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import pandas as pd
 from compbo.study.outputs.compact import finished, from_bytes
 
 ROOT = Path(__file__).parents[1]
-SOURCES = (ROOT / "results" / "league.parquet", ROOT / "results" / "regret.parquet")  # the first that exists
+SOURCE = ROOT / "results" / "league.parquet"
 PAGE = ROOT / "README.md"
 FIGURE = ROOT / "docs" / "figures" / "regret.svg"
 SPEED = ROOT / "benchmarks" / "results.json"
@@ -60,13 +59,8 @@ class Line(NamedTuple):
         return float(self.seconds[-1]) / (len(self.evaluations) - 1)
 
 
-def source() -> Path:
-    """The file with the runs."""
-    return next(path for path in SOURCES if path.is_file())
-
-
 def comparable(table: pd.DataFrame) -> pd.DataFrame:
-    """The runs that can be compared: of the methods that have every task and seed that compbo has.
+    """The runs that can be compared: as many methods as possible, with all tasks, and the seeds that these all have.
 
     Args:
         table: of the cells.
@@ -76,10 +70,16 @@ def comparable(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = finished(table)
     known = (rows["floor_kind"] == "optimum") & (rows["batch"] == BATCH) & rows["optimiser"].isin(NAMES)
-    rows = rows[known].assign(pair=rows["task"] + " " + rows["seed"].astype(str))
-    pairs = set(rows.loc[rows["optimiser"] == OURS, "pair"])
-    rows = rows[rows["pair"].isin(pairs)]
-    return rows.groupby("optimiser").filter(lambda runs: set(runs["pair"]) == pairs).sort_values(["task", "seed"])
+    rows = rows[known].sort_values(["task", "seed"])
+    seeds = sorted(set(rows.loc[rows["optimiser"] == OURS, "seed"]))
+    choices = [_with_every_run(rows[rows["seed"].isin(seeds[:count])]) for count in range(len(seeds), 0, -1)]
+    return max(choices, key=lambda choice: choice["optimiser"].nunique())  # of equals the first: more seeds
+
+
+def _with_every_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """The runs of the methods that have every task and seed that compbo has."""
+    pairs = set(zip(*(rows.loc[rows["optimiser"] == OURS, name] for name in ("task", "seed")), strict=True))
+    return rows.groupby("optimiser").filter(lambda runs: set(zip(runs["task"], runs["seed"], strict=True)) >= pairs)
 
 
 def lines_of(table: pd.DataFrame) -> list[Line]:
@@ -89,16 +89,14 @@ def lines_of(table: pd.DataFrame) -> list[Line]:
         table: of the cells.
 
     Returns:
-        A line for every method. Seconds are of the processor: the wall clock of the asks times the share of the
-        processor that the cell had, so that other programs on the machine do not count.
+        A line for every method. Seconds are those of the clock.
     """
     found = []
     for method, runs in comparable(table).groupby("optimiser"):
         curves = np.stack(list(runs["regret"]))
         logs = np.log(np.maximum(curves / curves[:, :1], SMALLEST))
         by_seed = np.exp(np.stack([logs[runs["seed"] == seed].mean(0) for seed in sorted(set(runs["seed"]))]))
-        share = np.minimum(runs["cpu_seconds"] / runs["seconds"], 1.0).to_numpy()[:, None]
-        asks = (np.stack(list(runs["ask_seconds"])) * share).mean(0)
+        asks = np.stack(list(runs["ask_seconds"])).mean(0)
         evaluations = runs["initial"].iloc[0] + BATCH * np.arange(curves.shape[1])
         seconds = np.concatenate([[0.0], asks.cumsum()])
         mean, low, high = np.exp(logs.mean(0)), by_seed.min(0), by_seed.max(0)
@@ -118,7 +116,7 @@ def table_of(lines: list[Line]) -> str:
     first, last = lines[0].evaluations[[0, -1]]
     tasks = "task" if lines[0].tasks == 1 else "tasks"
     rows = [
-        f"| method | regret after {last} evaluations | processor seconds per batch of {BATCH} | runs |",
+        f"| method | regret after {last} evaluations | seconds per batch of {BATCH} | runs |",
         "|---|---|---|---|",
     ]
     for line in lines:
@@ -154,7 +152,7 @@ def draw(lines: list[Line], target: Path) -> None:
         by_time.plot(line.seconds[1:], line.regret[1:], color=colour, linewidth=width)
         by_time.plot(line.seconds[-1], line.regret[-1], "o", color=colour, markersize=3 + width)
     by_count.set(yscale="log", xlabel="evaluations", ylabel="regret, initial design = 1")
-    by_time.set(xscale="log", xlabel="processor seconds spent on suggestions")
+    by_time.set(xscale="log", xlabel="seconds spent on suggestions")
     for axes in (by_count, by_time):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25, which="major")
@@ -209,7 +207,7 @@ def _filled(text: str, mark: str, content: str) -> str:
 
 def main() -> None:
     """Write the numbers into the README, and draw the figure."""
-    lines = lines_of(from_bytes(source().read_bytes(), str(source())))
+    lines = lines_of(from_bytes(SOURCE.read_bytes(), str(SOURCE)))
     text = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(page_with(text, lines, json.loads(SPEED.read_text(encoding="utf-8"))), encoding="utf-8")
     draw(lines, FIGURE)

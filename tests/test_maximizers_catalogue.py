@@ -208,7 +208,7 @@ def test_a_maximizer_with_other_hyperparameters_is_another_value():
 def test_a_registered_row_is_known_everywhere(catalogue):
     entry = compbo.register(own_entry())
     assert catalogue["Own"] is entry is get_entry("Own")
-    assert "| Own | 1 | extended | SGA | none | ERM | fresh | lr 0.1 |" in catalogue_markdown()
+    assert "| Own | 1 | own | SGA | none | ERM | fresh | lr 0.1 |" in catalogue_markdown()
     optimizer = compbo.Optimizer({"x": Float(0, 1)}, maximizer="Own", hyperparameters={"lr": 0.2}, initial_points=2)
     for _ in range(3):
         (point,) = optimizer.ask()

@@ -14,7 +14,6 @@ from benchmarks.league import page as league
 from tools import reproduction
 
 from compbo.study.outputs.compact import from_bytes
-from compbo.study.outputs.runs import study_of
 from compbo.study.outputs.statistics.bootstrap import Estimate
 
 if TYPE_CHECKING:
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def test_the_page_on_the_paper_is_current() -> None:
-    study = study_of(from_bytes(reproduction.RESULTS.read_bytes()))
-    assert reproduction.page(study) == reproduction.PAGE.read_text(encoding="utf-8")
+    controlled = from_bytes(reproduction.CONTROLLED.read_bytes())
+    assert reproduction.page(reproduction.committed(), controlled) == reproduction.PAGE.read_text(encoding="utf-8")
 
 
 def test_the_page_on_the_defaults_is_current() -> None:
@@ -67,7 +66,7 @@ def test_a_claim_is_judged_by_its_interval(low: float, high: float, alike: bool,
 
 class TestReadme:
     def test_its_numbers_are_those_of_the_files(self) -> None:
-        lines = readme.lines_of(from_bytes(readme.source().read_bytes()))
+        lines = readme.lines_of(from_bytes(readme.SOURCE.read_bytes()))
         text = readme.PAGE.read_text(encoding="utf-8")
         assert readme.page_with(text, lines, json.loads(readme.SPEED.read_text())) == text, "run: make results"
         assert {readme.OURS, "random-search"} <= {line.method for line in lines}
@@ -82,17 +81,20 @@ class TestReadme:
         both = [
             cell(method, "levy", seed, 10.0 * r) for method, r in (("compbo", 0.1), ("pycma", 0.4)) for seed in (0, 1)
         ]
-        both += [cell("compbo", "levy", 2, 0.01), cell("pycma", "levy", 2, 4.0), cell("turbo", "levy", 0, 0.0)]
-        ours, theirs = readme.lines_of(pd.DataFrame(both))  # TuRBO lacks two seeds
+        both += [cell("compbo", "levy", 2, 0.01), cell("pycma", "levy", 2, 4.0)]
+        ours, theirs = readme.lines_of(pd.DataFrame(both))
         assert (ours.method, theirs.method, ours.runs, ours.tasks) == ("compbo", "pycma", 3, 1)
         assert ours.regret.tolist() == pytest.approx([1.0, (0.1 * 0.1 * 0.001) ** (1 / 3)])
         assert (ours.low[-1], ours.high[-1]) == pytest.approx((0.001, 0.1))
-        assert ours.per_batch == pytest.approx(1.0)  # a quarter of the processor
+        assert ours.per_batch == pytest.approx(4.0)
         assert ours.evaluations.tolist() == [16, 24]
-        assert readme.table_of([ours, theirs]).splitlines()[2] == "| **compbo** | 0.022 | 1 | 3 on 1 task |"
+        assert readme.table_of([ours, theirs]).splitlines()[2] == "| **compbo** | 0.022 | 4 | 3 on 1 task |"
+        # A method with one seed: all are compared on that seed
+        three = readme.lines_of(pd.DataFrame([*both, cell("turbo", "levy", 0, 0.5)]))
+        assert [(line.method, line.runs) for line in three] == [("turbo", 1), ("compbo", 1), ("pycma", 1)]
 
     def test_the_figure_is_drawn(self, tmp_path: Path) -> None:
-        lines = readme.lines_of(from_bytes(readme.source().read_bytes()))
+        lines = readme.lines_of(from_bytes(readme.SOURCE.read_bytes()))
         readme.draw(lines, tmp_path / "regret.svg")
         assert (tmp_path / "regret.png").stat().st_size > 10_000
         assert (tmp_path / "regret.svg").stat().st_size > 10_000

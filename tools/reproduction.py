@@ -1,4 +1,4 @@
-"""docs/reproduction.md and its figures, from results/paper.parquet: the paper beside what was run here.
+"""docs/reproduction.md and its figures, from results/: the paper beside what was run here.
 
 python -m tools.reproduction
 """
@@ -19,6 +19,7 @@ from compbo.study.outputs.tables import table1
 from compbo.study.outputs.tables.render import to_markdown
 from compbo.study.outputs.write import summary_words, write_figures
 from compbo.words import counted
+from tools import controls
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from compbo.study.outputs.statistics.bootstrap import Estimate
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "results" / "paper.parquet"
+RESULTS = tuple(ROOT / "results" / f"{name}.parquet" for name in ("paper", "high-dimensions", "tuning"))
+CONTROLLED = ROOT / "results" / "controls.parquet"
 PAGE = ROOT / "docs" / "reproduction.md"
 FIGURES = ROOT / "docs" / "reproduction"
 DRAWN = (
@@ -93,6 +95,19 @@ def judged(claim: Claim, found: Estimate) -> str:
     return "does not hold: better" if said == HOLDS else "does not hold: worse"
 
 
+def compared(claim: Claim) -> str:
+    """What a claim compares.
+
+    Args:
+        claim: of the paper.
+
+    Returns:
+        In words, "first order minus zeroth order".
+    """
+    names = [CLASSES.get(name, name) if claim.by == "group" else name for name in (claim.first, claim.second)]
+    return f"{names[0]} minus {names[1]}"
+
+
 def claims_table(rows: pd.DataFrame) -> str:
     """Every claim with its number.
 
@@ -104,22 +119,45 @@ def claims_table(rows: pd.DataFrame) -> str:
     """
     lines = ["| the paper says | compared | difference in final regret | on | verdict |", "|---|---|---|---|---|"]
     for claim in CLAIMS:
-        names = [CLASSES.get(name, name) if claim.by == "group" else name for name in (claim.first, claim.second)]
-        compared = f"{names[0]} minus {names[1]}"
+        words = compared(claim)
         if common_blocks(rows, [claim.first, claim.second], claim.by).empty:
-            lines.append(f"| {claim.words} | {compared} | | | not run |")
+            lines.append(f"| {claim.words} | {words} | | | not run |")
             continue
         found = paired_difference(rows, claim.first, claim.second, claim.by)
         on = f"{counted(found.tasks, 'task')}, {counted(found.runs, 'run')}"
-        lines.append(f"| {claim.words} | {compared} | {with_interval(found, 3)} | {on} | {judged(claim, found)} |")
+        lines.append(f"| {claim.words} | {words} | {with_interval(found, 3)} | {on} | {judged(claim, found)} |")
     return "\n".join(lines)
 
 
-def page(study: Study) -> str:
+def by_dimension(rows: pd.DataFrame) -> str:
+    """The same differences, dimension by dimension.
+
+    Args:
+        rows: the runs on the plain synthetic functions.
+
+    Returns:
+        A table in Markdown.
+    """
+    dimensions = sorted(set(rows["dimension"]))
+    lines = ["| difference | " + " | ".join(f"{d}D" for d in dimensions) + " |", "|---" * (len(dimensions) + 1) + "|"]
+    for claim in CLAIMS:
+        numbers = []
+        for d in dimensions:
+            part = rows[rows["dimension"] == d]
+            missing = common_blocks(part, [claim.first, claim.second], claim.by).empty
+            numbers.append(
+                "" if missing else with_interval(paired_difference(part, claim.first, claim.second, claim.by), 3)
+            )
+        lines.append(f"| {compared(claim)} | " + " | ".join(numbers) + " |")
+    return "\n".join(lines)
+
+
+def page(study: Study, controlled: pd.DataFrame) -> str:
     """The whole document but the figures.
 
     Args:
         study: the results.
+        controlled: the runs of the controls, compact.
 
     Returns:
         Markdown.
@@ -131,6 +169,11 @@ def page(study: Study) -> str:
         "## Claim by claim",
         HOW,
         claims_table(rows),
+        "Dimension by dimension:",
+        by_dimension(rows),
+        "## Fair controls",
+        controls.HOW,
+        controls.controls_table(controlled),
         "## The paper's five questions",
         *(_answer(number, answer) for number, answer in enumerate(answers(study), 1)),
         "## Table 1 beside the paper's",
@@ -163,14 +206,26 @@ def _table1(study: Study) -> str:
     return to_markdown(made).rstrip()
 
 
+def committed() -> Study:
+    """The runs of the paper's methods that are committed.
+
+    Returns:
+        All of them, as one study.
+    """
+    import pandas as pd
+
+    tables = [from_bytes(path.read_bytes(), str(path)) for path in RESULTS]
+    return study_of(pd.concat(tables, ignore_index=True))
+
+
 def main() -> None:
     """Write the figures and the page."""
-    study = study_of(from_bytes(RESULTS.read_bytes(), str(RESULTS)))
+    study = committed()
     for old in FIGURES.glob("*"):
         old.unlink()
     write_figures(study, FIGURES, DRAWN, formats=("png",))
     (FIGURES / "index.md").unlink()
-    PAGE.write_text(page(study), encoding="utf-8", newline="\n")
+    PAGE.write_text(page(study, from_bytes(CONTROLLED.read_bytes(), str(CONTROLLED))), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -78,6 +78,7 @@ _COLOURS = {
     "compbo-around-90": "#6699cc",
     "compbo-dimension-scaled": "#aa4466",
     "compbo-model-128": "#228833",
+    "compbo-sequential": "#4477aa",
     "thompson-function": "#222222",
     "thompson-weight": "#4d4d4d",
     "thompson-decoupled": "#707070",
