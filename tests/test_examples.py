@@ -43,6 +43,7 @@ def test_the_second_call_of_minimize_evaluates_nothing(tmp_path: Path) -> None:
     assert len(load_records(str(tmp_path / "minimize.db"))) == 32
 
 
+@pytest.mark.long
 def test_a_tuned_model_is_better_than_its_defaults(tmp_path: Path) -> None:
     default, tuned = (
         float(line.split()[2 - i]) for i, line in enumerate(printed("tune_model.py", tmp_path).splitlines())
