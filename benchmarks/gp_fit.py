@@ -17,7 +17,7 @@ from compbo.types import DTYPE
 TITLE = "GP fit (prior set `paper`)"
 NOTE = (
     "J is the negative log posterior at the hyperparameters found, the same function for both (lower is "
-    "better). Floors of the specification at W(16,100), W(40,250), W(120,515): 3, 2.5, 1.5 times faster cold; "
+    "better). Goals at W(16,100), W(40,250), W(120,515): 3, 2.5, 1.5 times faster cold; "
     "8, 4, 3 warm (hyperparameters of the fit without the last 16 points). `alone`: BoTorch in a process of its own."
 )
 

@@ -14,7 +14,7 @@ from compbo.threads import threads_for
 
 TITLE = "One value-and-gradient of the acquisition function, and the bound of its matrix products"
 NOTE = (
-    "Floors of the specification for UCB at W(16,100), W(40,250), W(120,515): 5, 3, 3.5 times faster than "
+    "Goals for UCB at W(16,100), W(40,250), W(120,515): 5, 3, 3.5 times faster than "
     "BoTorch; reach for 3, 2, 1.5 times the products P A^T, Ks Linv^T, dV Linv, W A. Ours needs one product "
     "with C^-1 where that bound counts two with its factor, so the last column can fall below 1. `alone`: BoTorch in "
     "a process of its own, without the memory that compbo keeps, as it runs in a program that does not load compbo. "
