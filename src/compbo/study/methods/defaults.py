@@ -30,7 +30,13 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "compbo-cadam": {"maximizer": "CAdam"},
         "compbo-adam": {"maximizer": "Adam-ERM"},
         "compbo-random": {"maximizer": "RS"},
+        "compbo-adamos": {"maximizer": "AdamOS-ERM"},
+        "compbo-sox": {"maximizer": "SOX"},
+        "compbo-msvr": {"maximizer": "MSVR"},
+        "compbo-race": {"starts": compbo.StartPolicy(race=True)},
         "compbo-around-90": {"starts": compbo.StartPolicy(around_incumbents=0.9)},
+        "compbo-cadam-90": {"maximizer": "CAdam", "starts": compbo.StartPolicy(around_incumbents=0.9)},
+        "compbo-adamos-90": {"maximizer": "AdamOS-ERM", "starts": compbo.StartPolicy(around_incumbents=0.9)},
         "compbo-dimension-scaled": {"priors": "dimension-scaled"},
         "compbo-model-128": {"model_points": 128},
     }
