@@ -97,7 +97,7 @@ def effects(regret: pd.Series) -> list[Effect]:
         if paired.empty:
             continue
         by_task = [group.to_numpy() for _, group in paired.groupby("task")]
-        low, high = _interval(by_task)
+        low, high = interval(by_task)
         means = np.array([task.mean() for task in by_task])
         found.append(
             Effect(str(name), float(np.exp(means.mean())), low, high, len(means), len(paired), int((means < 0).sum()))
@@ -105,8 +105,15 @@ def effects(regret: pd.Series) -> list[Effect]:
     return sorted(found, key=lambda effect: effect.ratio)
 
 
-def _interval(by_task: list[np.ndarray]) -> tuple[float, float]:
-    """Stratified bootstrap: the tasks stay, their seeds are drawn again."""
+def interval(by_task: list[np.ndarray]) -> tuple[float, float]:
+    """The 95 % interval of a geometric mean over tasks, by a stratified bootstrap: the tasks stay.
+
+    Args:
+        by_task: logarithms of the ratios of every task, whose runs are drawn again.
+
+    Returns:
+        Its two ends.
+    """
     generator = np.random.default_rng(0)
     draws = [task[generator.integers(len(task), size=(RESAMPLES, len(task)))].mean(1) for task in by_task]
     low, high = np.quantile(np.exp(np.mean(draws, axis=0)), [0.025, 0.975])
@@ -198,13 +205,24 @@ def main() -> None:
     table = from_bytes(RESULTS.read_bytes(), str(RESULTS))
     regret = normalised_regrets(table)
     found = effects(regret)
-    text = _filled(PAGE.read_text(encoding="utf-8"), BEGIN, table_of(found, regret), END)
+    text = filled(PAGE.read_text(encoding="utf-8"), BEGIN, table_of(found, regret), END)
     large = large_table(from_bytes(LARGE.read_bytes(), str(LARGE)))
-    PAGE.write_text(_filled(text, LARGE_BEGIN, large, LARGE_END), encoding="utf-8")
+    PAGE.write_text(filled(text, LARGE_BEGIN, large, LARGE_END), encoding="utf-8")
     draw(found)
 
 
-def _filled(text: str, begin: str, table: str, end: str) -> str:
+def filled(text: str, begin: str, table: str, end: str) -> str:
+    """A text with a table between two marks.
+
+    Args:
+        text: of a page.
+        begin: the first mark.
+        table: what is to stand between them.
+        end: the second mark.
+
+    Returns:
+        The whole text.
+    """
     before, _, rest = text.partition(begin)
     return f"{before}{begin}\n\n{table}\n\n{end}{rest.partition(end)[2]}"
 
