@@ -26,7 +26,7 @@ REPEATS = 2
 MEGABYTE = 2.0**20
 NOTE = (
     f"The paper's acquisition step: UCB, q = {Q}, {B} restarts, {T} steps of the optimiser on {K} samples each (a pool "
-    f"of {T * K} in the compositional form), n = {N} observations, one thread. Each optimiser first takes one step, for "
+    f"of {T * K} in the compositional form), n = {N} observations, one thread. An optimiser first takes one step, for "
     "what it imports. MB: what the maximisation after that adds to the resident memory of the process at its peak. "
     f"Seconds: the median of {REPEATS} more. The start batches are given; fit, raw batches and verdict are not part of "
     "it. `cost.csv` has the same numbers, docs/reproduction.md the classes."
