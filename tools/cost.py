@@ -109,6 +109,8 @@ def draw(costs: Sequence[Cost]) -> Drawing:
     Returns:
         The figure with its caption.
     """
+    from matplotlib.ticker import LogLocator
+
     figure, axes = panels(1, 2, 10.5, 4.0)
     dimensions = dimensions_of(costs)
     for place, label, value in (
@@ -120,6 +122,7 @@ def draw(costs: Sequence[Cost]) -> Drawing:
             style = class_look(group)
             place.plot(dimensions, values, color=style.colour, linestyle=style.line, marker=style.marker)
         place.set(yscale="log", xlabel="dimension", ylabel=label, xticks=dimensions)
+        place.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         place.yaxis.set_major_formatter("{x:g}")
         place.yaxis.set_minor_formatter("")
         figure.draw_without_rendering()  # the labels need to know how high the axes are
