@@ -110,10 +110,7 @@ def committed() -> Study:
     Returns:
         All of them, as one study.
     """
-    import pandas as pd
-
-    tables = [from_bytes(path.read_bytes(), str(path)) for path in RESULTS]
-    return study_of(pd.concat(tables, ignore_index=True))
+    return study_of(merged([from_bytes(path.read_bytes(), str(path)) for path in RESULTS]))
 
 
 def readme(text: str, study: Study) -> str:
