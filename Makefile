@@ -11,6 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install
 PYTHON ?=           # the interpreter .venv is made with; empty: the first good one of python3.11, python3, python
 WORKERS ?= 2        # processes of the test run
 ARGS ?=             # more arguments for pytest (ARGS="-k space -x") or the sections of make bench (ARGS="fit step")
+KNOWN ?= results/league.parquet  # runs that make league takes as done; KNOWN= for none
 # One BLAS thread per process: the workers already fill the cores, and thread pools that compete cost a factor.
 PYTEST := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(strip $(WORKERS)) --dist loadfile
 
@@ -67,7 +68,7 @@ notebooks: $(STAMP)  ## the notebooks of docs/notebooks/, executed, as pages of 
 	@$(BIN)/python -m tools.notebooks
 
 league: $(STAMP)  ## the default against other libraries, hours, resumable; ARGS="all --workers 2", ARGS=--export
-	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.league $(ARGS)
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.league $(addprefix --known ,$(KNOWN)) $(ARGS)
 
 league-peers: .venv-hebo/.installed .venv-smac/.installed  ## the environments of HEBO and SMAC, for make league
 

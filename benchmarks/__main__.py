@@ -20,6 +20,7 @@ from rich.table import Table
 from benchmarks import (
     backend,
     bo_step,
+    cost,
     gp_fit,
     growth,
     imports,
@@ -63,6 +64,7 @@ SECTIONS: dict[str, tuple[str, str, Callable[[], list[Row]]]] = {
     "plug": (plug.TITLE, plug.NOTE, lambda: plug.run(_works()[1:])),
     "growth": (growth.TITLE, growth.NOTE, growth.run),
     "memory": (memory.TITLE, memory.NOTE, memory.run),
+    "cost": (cost.TITLE, cost.NOTE, cost.run),
     "threads": (threads.TITLE, threads.NOTE, threads.run),
     "many-evaluations": (many_evaluations.TITLE, many_evaluations.NOTE, many_evaluations.run),
     "large-batches": (large_batches.TITLE, large_batches.NOTE, large_batches.run),

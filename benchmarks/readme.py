@@ -196,11 +196,21 @@ def page_with(text: str, lines: list[Line], measured: dict[str, Any]) -> str:
     Returns:
         The new text.
     """
-    text = _filled(text, "regret", f"\n\n{table_of(lines)}\n\n")
-    return _filled(text, "speed", speed_of(measured))
+    text = filled(text, "regret", f"\n\n{table_of(lines)}\n\n")
+    return filled(text, "speed", speed_of(measured))
 
 
-def _filled(text: str, mark: str, content: str) -> str:
+def filled(text: str, mark: str, content: str) -> str:
+    """A text with other content between two marks.
+
+    Args:
+        text: with `<!-- mark -->` and `<!-- /mark -->`.
+        mark: their name.
+        content: to be put between them.
+
+    Returns:
+        The new text.
+    """
     before, _, rest = text.partition(f"<!-- {mark} -->")
     return f"{before}<!-- {mark} -->{content}<!-- /{mark} -->{rest.partition(f'<!-- /{mark} -->')[2]}"
 

@@ -3,26 +3,115 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks import cost as measured_cost
 from benchmarks import readme
 from benchmarks.defaults import page as defaults
 from benchmarks.league import page as league
-from tools import reproduction
+from tools import claims, cost, needs, reproduction
+from tools.finding import MARK, finding
 
+from compbo.maximizers import CATALOGUE
+from compbo.study.grid import load_grid
 from compbo.study.outputs.compact import from_bytes
+from compbo.study.outputs.figures.canvas import save
 from compbo.study.outputs.statistics.bootstrap import Estimate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+CLAIMED = tuple(f"| {claim.words} |" for claim in claims.CLAIMS)
+
 
 def test_the_page_on_the_paper_is_current() -> None:
     controlled = from_bytes(reproduction.CONTROLLED.read_bytes())
     assert reproduction.page(reproduction.committed(), controlled) == reproduction.PAGE.read_text(encoding="utf-8")
+
+
+def test_the_finding_in_the_readme_is_current() -> None:
+    text, study = reproduction.README.read_text(encoding="utf-8"), reproduction.committed()
+    assert reproduction.readme(text, study) == text, "run: make results"
+    said = text.partition(f"<!-- {MARK} -->")[2].partition(f"<!-- /{MARK} -->")[0]
+    page = reproduction.PAGE.read_text(encoding="utf-8")
+    numbers = re.findall(r"-?\d\.\d{3} \[[^]]+\]", said)
+    assert len(numbers) >= 4
+    assert all(number in page for number in numbers)
+    verdicts = [line.rstrip(" |").rpartition("| ")[2] for line in page.splitlines() if line.startswith(CLAIMED)]
+    holds = sum(verdict == claims.HOLDS for verdict in verdicts)
+    assert f"of the paper's {len(verdicts)} claims {holds} hold" in said
+
+
+def test_the_finding_changes_with_the_runs() -> None:
+    rows = reproduction.committed().synthetic("plain")
+    for change, words in ((-1.0, "the first is better"), (1.0, "the first is worse")):
+        changed = rows.assign(nfr=rows["nfr"] + change * (rows["group"] == "first-comp"))
+        composition = finding(changed).partition("First-order compositional optimisers")[2].partition(" (")[0]
+        assert composition.endswith(words)
+
+
+def test_what_presets_need_is_counted_from_the_committed_cells() -> None:
+    table = reproduction.committed().table
+    (need,) = needs.needs(table, ["dim16"])
+    cells = load_grid("dim16").cells()
+    there = table[table["cell"].isin({cell.hash for cell in cells})]
+    assert (need.cells, need.committed) == (len(cells), len(there))
+    assert need.hours - need.hours_left == pytest.approx(there["cpu_seconds"].sum() / 3600.0)
+    twice = table.assign(cpu_seconds=2.0 * table["cpu_seconds"])
+    assert needs.needs(twice, ["dim16"])[0].hours == pytest.approx(2.0 * need.hours)
+    none = needs.needs(table[table["dimension"] == 60], ["dim16"])[0]
+    assert (none.committed, none.alike) == (0, 0)
+
+
+@pytest.fixture(scope="module")
+def costs() -> list[measured_cost.Cost]:
+    """Every optimiser of the catalogue in two small dimensions, measured."""
+    return [
+        cost
+        for dimension in (2, 3)
+        for cost in measured_cost.measure(dimension, list(CATALOGUE), observations=8, steps=2, repeats=1)
+    ]
+
+
+class TestCost:
+    def test_every_optimiser_is_measured_and_kept(self, costs: list[measured_cost.Cost], tmp_path: Path) -> None:
+        assert [(c.dimension, c.maximizer) for c in costs] == [(d, name) for d in (2, 3) for name in CATALOGUE]
+        assert all(c.seconds > 0 and c.megabytes >= 0 for c in costs)
+        measured_cost.write_csv(costs, tmp_path / "cost.csv")
+        kept = measured_cost.read_csv(tmp_path / "cost.csv")
+        assert [c[:4] for c in kept] == [c[:4] for c in costs]
+        assert [c.megabytes for c in kept] == pytest.approx([c.megabytes for c in costs], abs=0.006)
+        assert measured_cost.read_csv(tmp_path / "nothing.csv") == []
+        (row, *others) = measured_cost.rows_of(costs)
+        assert list(row) == ["maximizer", "2D s", "3D s", "2D MB", "3D MB"]
+        assert len(others) == len(CATALOGUE) - 1
+
+    def test_the_page_has_classes_every_optimiser_and_a_figure(
+        self, costs: list[measured_cost.Cost], tmp_path: Path
+    ) -> None:
+        words, classes, said, picture, _, every = cost.section(costs)
+        assert "one thread" in words
+        assert classes.splitlines()[0] == "| class | 2D | 3D | time at 3D / 2D |"
+        assert every.count("\n") == len(CATALOGUE) + 1
+        assert "reproduction/cost.png" in picture
+        assert said.startswith("The median first-order compositional optimiser takes ")
+        (path,) = save(cost.draw(costs), tmp_path, "cost", ("png",))
+        assert path.stat().st_size > 10_000
+        assert cost.section([]) == [cost.NOT_MEASURED]
+
+    def test_a_class_is_its_median_member(self) -> None:
+        costs = [
+            measured_cost.Cost(name, d, 256, 64, seconds * d, 10.0 * seconds)
+            for d in (16, 120)
+            for name, seconds in (("Adam-ERM", 1.0), ("SGA-ERM", 3.0), ("RMSprop-ERM", 8.0), ("CAdam", 6.0))
+        ]
+        assert cost.by_class(costs, lambda c: c.seconds) == {"first": [48.0, 360.0], "first-comp": [96.0, 720.0]}
+        said = cost.section(costs)[2]
+        assert "2.00 times as long as the median one without composition in 16 dimensions and 2.00 times in 120" in said
 
 
 def test_the_page_on_the_defaults_is_current() -> None:
@@ -41,7 +130,7 @@ def test_the_page_on_the_league_is_current() -> None:
 
 def test_every_claim_has_a_verdict() -> None:
     text = reproduction.PAGE.read_text(encoding="utf-8")
-    for claim in reproduction.CLAIMS:
+    for claim in claims.CLAIMS:
         (line,) = [line for line in text.splitlines() if line.startswith(f"| {claim.words} |")]
         assert line.count("|") == 6
         assert line.rstrip(" |").rpartition("| ")[2]
@@ -60,8 +149,8 @@ def test_every_claim_has_a_verdict() -> None:
 )
 def test_a_claim_is_judged_by_its_interval(low: float, high: float, alike: bool, words: str) -> None:
     ends = (np.asarray((low + high) / 2), np.asarray(low), np.asarray(high))
-    claim = reproduction.Claim("", "first", "zeroth", alike=alike)
-    assert reproduction.judged(claim, Estimate(*ends, unit="tasks", tasks=10, runs=10)) == words
+    claim = claims.Claim("", "first", "zeroth", alike=alike)
+    assert claims.judged(claim, Estimate(*ends, unit="tasks", tasks=10, runs=10)) == words
 
 
 class TestReadme:

@@ -47,19 +47,18 @@ def league_cells(part: str) -> list[Cell]:
     return [cell for name in PARTS[part] for cell in in_order(load_grid(str(HERE / f"{name}.toml")).cells())]
 
 
-def export(folders: Sequence[Path], to: Path) -> None:
-    """The cells of the whole league that are in results folders, as one compact file without the points.
+def export(folders: Sequence[Path], known: Sequence[Path], to: Path) -> None:
+    """The cells of the whole league that are in results folders or known, as one compact file without the points.
 
-    folders: where a cell is in several of them, the last one counts.
+    folders: where a cell is in several of them, the last one counts; before all of what is known.
     """
-    import pandas as pd
-
     from compbo.study.outputs.compact import to_bytes
+    from compbo.study.outputs.several import merged
     from compbo.study.outputs.source import read_results, select
 
     wanted = league_cells("all")
-    tables = [select(read_results(folder), wanted) for folder in folders]
-    table = pd.concat(tables).drop_duplicates("cell", keep="last").reset_index(drop=True)
+    tables = [read_results(folder) for folder in reversed(folders)] + [read_results(file, "known") for file in known]
+    table = select(merged(tables), wanted)
     to.write_bytes(to_bytes(table))
     print(f"{len(table)} of {len(wanted)} cells written to {to}")
 
@@ -69,6 +68,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.league", description=__doc__.splitlines()[0])
     parser.add_argument("part", nargs="?", choices=list(PARTS), default="core")
     parser.add_argument("--results", type=Path, action="append", help="folder; several with --export: the last counts")
+    parser.add_argument(
+        "--known", type=Path, action="append", default=[], help="compact file or folder; what is done in it is not run"
+    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--method", action="append", help="only these methods")
     parser.add_argument("--retry", action="store_true", help="run the cells that have failed again")
@@ -76,30 +78,32 @@ def main() -> None:
     given = parser.parse_args()
     folders = given.results or [Path("league-runs")]
     load_plugin("benchmarks.league.plugin")
-    if given.export:
-        export(folders, ROOT / "results" / "league.parquet")
-        return
-    if len(folders) > 1:
+    if len(folders) > 1 and not given.export:
         parser.error("cells are run into one results folder; give --results once.")
     try:
-        run(given.part, folders[0], given.method or (), given.workers, retry=given.retry)
+        if given.export:
+            export(folders, given.known, ROOT / "results" / "league.parquet")
+        else:
+            run(given.part, folders[0], given.known, given.method or (), given.workers, retry=given.retry)
     except KeyboardInterrupt:
         sys.exit(f"Interrupted. What was finished is in {folders[0]}; the same command goes on with the rest.")
     except CompboError as error:
         sys.exit(str(error))
 
 
-def run(part: str, folder: Path, methods: Sequence[str], workers: int, *, retry: bool) -> None:
-    """Run the cells of a part that are not in the folder yet; methods: only these, if there are any."""
+def run(part: str, folder: Path, known: Sequence[Path], methods: Sequence[str], workers: int, *, retry: bool) -> None:
+    """Run the cells of a part that are neither in the folder nor known; methods: only these, if there are any."""
     from compbo.study.engine.driver import run_study
     from compbo.study.engine.messages import Limits
     from compbo.study.engine.pools import LocalPool
     from compbo.study.grid import Filter
+    from compbo.study.outputs.several import known_cells
     from compbo.study.results import Store
 
     cells = Filter(optimiser=tuple(methods)).apply(league_cells(part))
     print(f"{len(cells)} cells, results in {folder}", flush=True)
-    done = run_study(cells, Store(folder), lambda: LocalPool(workers, Limits()), retry=retry)
+    elsewhere = known_cells(known)
+    done = run_study(cells, Store(folder), lambda: LocalPool(workers, Limits()), known=elsewhere, retry=retry)
     print(f"{done.there_before} were there, {done.run} were run, {done.failed} failed.")
 
 

@@ -15,6 +15,7 @@ from compbo.study.cli.options import (
     AsJson,
     CellOptions,
     Debug,
+    Known,
     MethodOptions,
     Results,
     WorkerOptions,
@@ -81,6 +82,7 @@ def run_cells(
     selection: CellOptions,
     place: WorkerOptions,
     results: Results = Path("results"),
+    known: Known = None,
     tuned: Annotated[bool, typer.Option("--tuned", help="With what `compbo study tune` found.")] = False,
     held_out: Annotated[bool, typer.Option("--held-out", help="... and `tune --held-out`: on other tasks.")] = False,
     debug: Debug = False,  # noqa: ARG001
@@ -94,7 +96,7 @@ def run_cells(
     cells, store = selection.cells(), Store(results)
     if tuned:
         cells = apply_tuned(cells, store, held_out=held_out)
-    _run(cells, store, place.pool_maker(), retry=False)
+    _run(cells, store, place.pool_maker(), known=known)
 
 
 @app.command("retry")
@@ -116,12 +118,24 @@ def retry_failed(
     _run(failed, store, place.pool_maker(), retry=True)
 
 
-def _run(cells: list[Cell], store: Store, make_pool: Callable[[], Pool], *, retry: bool) -> None:
+def _run(
+    cells: list[Cell],
+    store: Store,
+    make_pool: Callable[[], Pool],
+    *,
+    known: list[Path] | None = None,
+    retry: bool = False,
+) -> None:
     from compbo.study.engine.driver import run_study
+    from compbo.study.outputs.several import known_cells
 
+    elsewhere = known_cells(known or ())
     say(f"{counted(len(cells), 'cell')}, results in {store.folder}")
+    if known:
+        done_there = len({cell.hash for cell in cells} & elsewhere.keys())
+        say(f"{done_there} of them {'is' if done_there == 1 else 'are'} done in {', '.join(map(str, known))}")
     with _stopped_in_words(store):
-        done = run_study(cells, store, make_pool, retry=retry)
+        done = run_study(cells, store, make_pool, known=elsewhere, retry=retry)
     say(f"{done.there_before} were there, {done.run} were run{_failures(done.failed)}.")
     if done.failed:
         say(f"Why: compbo study status --results {store.folder}; again: compbo study retry --results {store.folder}")
@@ -158,19 +172,21 @@ def _existing(results: Path) -> Store:
 def show_status(
     selection: CellOptions,
     results: Results = Path("results"),
+    known: Known = None,
     workers: Annotated[int, typer.Option(min=1, help="To work out the time left.")] = 1,
     as_json: AsJson = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Tell what is done, failed and left, and how long the rest takes; of a grid, or of all that was asked for."""
     from compbo.study.cli import display
+    from compbo.study.outputs.several import known_cells
     from compbo.study.tuner.status import study_and_tuning_status
 
     store = _existing(results)
     if selection.repeat is not None and not selection.given:
         raise OptionError("repeat", "{option} is about a grid; give {preset} or {grid} as well.")
     cells = selection.cells() if selection.given else None
-    study, tuning = study_and_tuning_status(store, cells, selection.keep)
+    study, tuning = study_and_tuning_status(store, cells, selection.keep, known_cells(known or ()))
     if as_json:
         typer.echo(display.status_as_json(study, tuning, workers))
     else:

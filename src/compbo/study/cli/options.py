@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 GRID, KEEP, WHERE = "Which cells", "What to keep of them", "Where they run"  # panels of the help
 
 Results = Annotated[Path, typer.Option("--results", help="The results folder.")]
+Known = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--known", help="What is done in this compact file or results folder is not run; as often as you like."
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the whole trace of an error.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON on standard output.")]
 

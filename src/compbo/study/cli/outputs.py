@@ -13,6 +13,8 @@ from compbo.study.cli.options import CellOptions, Debug, one_option_per_field
 from compbo.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from compbo.study.outputs.runs import Study
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 Results = Annotated[Path, typer.Option("--results", help="A results folder, or a compact file of `export --compact`.")]
 Tuned = Annotated[bool, typer.Option("--tuned", help="The grid with what `compbo study tune` found.")]
 HeldOut = Annotated[bool, typer.Option("--held-out", help="... and `tune --held-out`: on other tasks.")]
+Also = Annotated[
+    list[Path] | None,
+    typer.Option("--also", help="... and the cells of this compact file or results folder; as often as you like."),
+]
 Only = Annotated[list[str] | None, typer.Option("--only", help="This output only; as often as you like.")]
 MemoryTable = Annotated[
     Path | None, typer.Option("--memory", help="benchmarks/memory.csv, as `make bench ARGS=memory` writes it.")
@@ -53,14 +59,22 @@ def _cells(selection: CellOptions, results: Path, *, tuned: bool, held_out: bool
     return apply_tuned(cells, Store(results), held_out=held_out)
 
 
-def _table(selection: CellOptions, results: Path, *, tuned: bool, held_out: bool) -> pd.DataFrame:
+def _table(
+    selection: CellOptions, results: Path, *, tuned: bool, held_out: bool, also: Sequence[Path] = ()
+) -> pd.DataFrame:
+    """The compact table of the results and of what is `also` there: what was asked for of it."""
+    from compbo.study.outputs.several import merged
     from compbo.study.outputs.source import read_results, select
 
     cells = _cells(selection, results, tuned=tuned, held_out=held_out)
     keep = selection.keep if selection.filtered and cells is None else None
-    table = select(read_results(results), cells, keep)
+    whole = read_results(results)
+    if also:
+        whole = merged([whole, *(read_results(place, "also") for place in also)])
+    table = select(whole, cells, keep)
     if cells is not None and len(table) < len(cells):
-        say(f"{len(cells) - len(table)} of the {len(cells)} cells of the grid are not in {results} yet.")
+        where = " or ".join(str(place) for place in (results, *also))
+        say(f"{len(cells) - len(table)} of the {len(cells)} cells of the grid are not in {where} yet.")
     return table
 
 
@@ -144,6 +158,7 @@ def export(
     results: Results = Path("results"),
     output: Annotated[Path, typer.Option("--output", "-o", help="The Parquet file to write.")] = Path("study.parquet"),
     compact: Annotated[bool, typer.Option("--compact", help="Only what the outputs need: a small file.")] = False,
+    also: Also = None,
     tuned: Tuned = False,
     held_out: HeldOut = False,
     debug: Debug = False,  # noqa: ARG001
@@ -154,8 +169,10 @@ def export(
     from compbo.study.outputs.source import read_full, select
 
     check_target(output)
+    if also and not compact:
+        raise OptionError("also", "{option} joins compact tables; give {compact} as well.")
     if compact:
-        table = _table(selection, results, tuned=tuned, held_out=held_out)
+        table = _table(selection, results, tuned=tuned, held_out=held_out, also=also or ())
         output.write_bytes(to_bytes(table))
     else:
         cells = _cells(selection, results, tuned=tuned, held_out=held_out)

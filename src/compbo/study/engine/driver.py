@@ -14,12 +14,12 @@ from compbo.study.results import schema
 from compbo.versions import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from compbo.study.cell import Cell
     from compbo.study.engine.pools import FinishedCell, Pool
     from compbo.study.results.store import Store
-    from compbo.study.results.survey import Survey
+    from compbo.study.results.survey import StoredCell, Survey
 
 POLL_SECONDS = 1.0
 
@@ -96,7 +96,7 @@ class RunSummary(NamedTuple):
     Args:
         run: cells that it has run.
         failed: of these.
-        there_before: cells that were stored before.
+        there_before: cells that were stored before, in the folder or elsewhere.
     """
 
     run: int
@@ -109,6 +109,7 @@ def run_study(
     store: Store,
     make_pool: Callable[[], Pool],
     *,
+    known: Mapping[str, StoredCell] | None = None,
     retry: bool = False,
     show: bool | None = None,
 ) -> RunSummary:
@@ -118,6 +119,7 @@ def run_study(
         cells: what is wanted; a cell that is there twice is run once.
         store: the results folder.
         make_pool: makes what runs the cells, once the folder is locked.
+        known: cells that are done and stored elsewhere, by hash; they are neither run nor added to the plan.
         retry: run those that are stored as failed as well.
         show: as for `StudyProgress`.
 
@@ -137,8 +139,9 @@ def run_study(
     RunSummary(run=0, failed=0, there_before=2)
     """
     once = {cell.hash: cell for cell in cells}.values()  # tuning may have made two cells the same
-    with store.writing() as survey:
-        store.add_to_plan(once)
+    with store.writing() as own:
+        store.add_to_plan(cell for cell in once if not known or cell.hash not in known)
+        survey = own.joined(known or {})
         todo = [cell for cell in once if _is_due(cell, survey, retry)]
         there = len(once) - len(todo)
         if not todo:

@@ -8,7 +8,7 @@ from compbo.study.engine.estimate import Estimator
 from compbo.study.results import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from compbo.study.cell import Cell
@@ -56,13 +56,19 @@ def cells_asked_for(store: Store, survey: Survey) -> dict[str, Cell]:
     return {**store.plan(), **{key: stored.cell for key, stored in survey.stored.items()}}
 
 
-def study_status(store: Store, cells: Iterable[Cell] | None = None, survey: Survey | None = None) -> StudyStatus:
+def study_status(
+    store: Store,
+    cells: Iterable[Cell] | None = None,
+    survey: Survey | None = None,
+    known: Mapping[str, StoredCell] | None = None,
+) -> StudyStatus:
     """The status of cells.
 
     Args:
         store: the results folder.
         cells: None: all that were ever asked for in this folder.
         survey: of the folder; None: it is read now.
+        known: cells that are done and stored elsewhere, by hash.
 
     Returns:
         What is done, failed and left, and how long the rest will take.
@@ -75,6 +81,7 @@ def study_status(store: Store, cells: Iterable[Cell] | None = None, survey: Surv
     survey = store.survey() if survey is None else survey
     if cells is None:
         cells = cells_asked_for(store, survey).values()
+    survey = survey.joined(known or {})
     done: list[StoredCell] = []
     failed: list[StoredCell] = []
     left: list[Cell] = []

@@ -14,8 +14,9 @@ from compbo.study.cell import Cell, InnerSpec, OtherVersionError, SurrogateSpec,
 from compbo.study.grid import load_grid
 from compbo.study.grid.captions import experiments
 from compbo.study.methods.registry import KINDS, optimiser_names
-from compbo.study.results import load, scores
+from compbo.study.results import Store, load, scores
 from compbo.study.results.schema import DONE, FAILED
+from compbo.study.results.survey import StoredCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -29,6 +30,8 @@ __all__ = [
     "Cell",
     "InnerSpec",
     "OtherVersionError",
+    "Store",
+    "StoredCell",
     "SurrogateSpec",
     "cell_from_json",
     "optimiser_names",
@@ -46,29 +49,29 @@ def paper_experiments() -> tuple[Cell, ...]:
     return tuple(experiments(load_grid("paper-exact").cells()))
 
 
-def read_results(path: str | Path) -> pd.DataFrame:
-    """The compact table of a path: a results folder, or a file that `compbo study export --compact` wrote."""
+def read_results(path: str | Path, option: str = "results") -> pd.DataFrame:
+    """The compact table of a path: a results folder, or a file of `export --compact`; an error names the option."""
     from compbo.study.outputs.compact import SOURCE_COLUMNS, compact, from_bytes
 
     place = Path(path)
     if place.is_file():
         return from_bytes(place.read_bytes(), str(place))
-    return compact(read_full(place, SOURCE_COLUMNS))
+    return compact(read_full(place, SOURCE_COLUMNS, option))
 
 
-def read_full(path: str | Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """The table of a results folder, the path, or some of its columns."""
+def read_full(path: str | Path, columns: Sequence[str] | None = None, option: str = "results") -> pd.DataFrame:
+    """The table of a results folder, the path, or some of its columns; an error names the option."""
     place = Path(path)
     if place.is_file():
         raise OptionError(
-            "results",
+            option,
             "{option:{place}} is a file; the whole table needs the results folder: name it, or ask for the compact "
             "form.",
             place=place,
         )
     if not (place / "cells").is_dir():
         raise OptionError(
-            "results",
+            option,
             "{option:{place}} is neither a results folder nor a compact file; name one, or run a study first.",
             place=place,
         )

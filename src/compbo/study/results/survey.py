@@ -8,6 +8,7 @@ from compbo.study.cell import Cell, OtherVersionError, cell_from_json
 from compbo.study.results import schema
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -37,6 +38,18 @@ class Survey(NamedTuple):
 
     stored: dict[str, StoredCell]
     damaged: dict[Path, str]
+
+    def joined(self, known: Mapping[str, StoredCell]) -> Survey:
+        """The survey with cells that are stored elsewhere.
+
+        Args:
+            known: cells that are done, by hash.
+
+        Returns:
+            Both; of a cell that is in both the folder's own counts, unless it has failed there.
+        """
+        own = {key: stored for key, stored in self.stored.items() if stored.status == schema.DONE or key not in known}
+        return self._replace(stored={**known, **own})
 
 
 def checked_row(data: bytes, cell_hash: str, leave_out: tuple[str, ...] = schema.BULKY) -> schema.Row:

@@ -9,10 +9,11 @@ from compbo.study.engine.status import StudyStatus, cells_asked_for, study_statu
 from compbo.study.tuner.records import key_of, read_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from compbo.study.cell import Cell
     from compbo.study.results import Store
+    from compbo.study.results.survey import StoredCell
     from compbo.study.tuner.records import TuningRecord
 
 
@@ -54,7 +55,10 @@ def tuning_status(records: Sequence[TuningRecord], estimator: Estimator) -> Tuni
 
 
 def study_and_tuning_status(
-    store: Store, cells: Iterable[Cell] | None = None, keep: Callable[[list[Cell]], list[Cell]] = list
+    store: Store,
+    cells: Iterable[Cell] | None = None,
+    keep: Callable[[list[Cell]], list[Cell]] = list,
+    known: Mapping[str, StoredCell] | None = None,
 ) -> tuple[StudyStatus, TuningStatus]:
     """The status of cells, and of the tuning for them.
 
@@ -62,6 +66,7 @@ def study_and_tuning_status(
         store: the results folder.
         cells: None: all that were ever asked for, or tuned for, in this folder.
         keep: which of the latter; not used if cells are given.
+        known: cells that are done and stored elsewhere, by hash.
 
     Returns:
         Both.
@@ -77,4 +82,4 @@ def study_and_tuning_status(
         kept = {cell.hash for cell in keep([*{**asked_for, **tuned_for}.values()])}
         wanted = [cell for key, cell in asked_for.items() if key in kept]
         records = [record for record in records if record.cell.hash in kept]
-    return study_status(store, wanted, survey), tuning_status(records, Estimator.of(survey))
+    return study_status(store, wanted, survey, known), tuning_status(records, Estimator.of(survey))
