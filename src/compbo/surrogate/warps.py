@@ -40,7 +40,7 @@ class ShapePrior(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """1."""
+        """1, no warp."""
         return 1.0
 
 
@@ -149,9 +149,9 @@ class Kumaraswamy:
         c = x.clamp(EDGE, 1.0 - EDGE)
         power = c.pow(self.a)
         log_rest = torch.log1p(-power)
-        lost = torch.expm1(self.b * log_rest)  # (1 - c^a)^b - 1
-        slope = (self.a * self.b) * power * (1.0 + lost) / (c * (1.0 - power))
-        return _Inside(c, power, log_rest, -lost, slope)
+        rest = torch.exp(self.b * log_rest)  # (1 - c^a)^b
+        slope = (self.a * self.b) * power * rest / (c * (1.0 - power))
+        return _Inside(c, power, log_rest, 1.0 - rest, slope)
 
 
 def check_inputs(name: str) -> str:
