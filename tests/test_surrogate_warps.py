@@ -140,7 +140,7 @@ def test_value_and_gradient_equal_those_of_botorchs_model() -> None:
     points = torch.func.functional_call(warp, shapes_of_warp, INSIDE) / log[:3].exp()
     covariance = log[3].exp() * module(points).to_dense() + THETA.noise * torch.eye(20, dtype=F64)
     likelihood = MultivariateNormal(torch.zeros(20, dtype=F64), covariance).log_prob(Y)
-    shapes = torch.distributions.Normal(torch.tensor(0.0, dtype=F64), 0.75**0.5).log_prob(log[4:])
+    shapes = torch.distributions.Normal(torch.tensor(0.0, dtype=F64), 0.25).log_prob(log[4:])
     lengthscales = torch.distributions.Gamma(torch.tensor(3.0, dtype=F64), 6.0).log_prob(log[:3].exp())
     outputscale = torch.distributions.Gamma(torch.tensor(2.0, dtype=F64), 0.15).log_prob(log[3].exp())
     expected = -(likelihood + shapes.sum() + lengthscales.sum() + outputscale)

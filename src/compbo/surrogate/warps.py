@@ -44,7 +44,9 @@ class ShapePrior(NamedTuple):
         return 1.0
 
 
-SHAPE_PRIOR = ShapePrior(0.75**0.5)  # the scale that BoTorch's examples and Ax give a and b
+# BoTorch's examples and Ax have a scale of sqrt(0.75): with two shapes per dimension and few observations, models of 20
+# dimensions and more then fit their own noise.
+SHAPE_PRIOR = ShapePrior(0.25)
 
 
 class InputWarp(Protocol):
