@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from compbo.acquisition.portfolio import Portfolio, get_portfolio, portfolio_from_dict, portfolio_to_dict
 from compbo.acquisition.registry import is_registered
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from compbo.acquisition.integrands import Acquisition
     from compbo.bo.history import Direction
 
-# Options that runs stored by an earlier version do not name, with what those runs did.
-LATER_OPTIONS: Mapping[str, Any] = MappingProxyType({"inputs": NONE})
 STARTS, BUDGET = StartPolicy(), Budget()  # the defaults; `Optimizer`, `minimize` and `maximize` show them as theirs
 
 
@@ -87,6 +85,8 @@ class Settings:
     starts: StartPolicy = STARTS
     budget: Budget = BUDGET
     minibatch: int = 128
+    # Options that what an earlier version stored does not name, with what it did.
+    LATER: ClassVar[Mapping[str, Any]] = MappingProxyType({"inputs": NONE})
 
     def __post_init__(self) -> None:
         """Check every option where it is named."""
@@ -164,7 +164,7 @@ class Settings:
             "starts": StartPolicy(**data["starts"]),
             "budget": Budget(**data["budget"]),
         }
-        return cls(**{**LATER_OPTIONS, **data, **values})
+        return cls(**{**cls.LATER, **data, **values})
 
 
 def refuse_unknown(caller: str, unknown: Iterable[str], known: Iterable[str]) -> None:

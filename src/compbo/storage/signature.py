@@ -7,7 +7,6 @@ import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compbo.backend import chosen_backend
-from compbo.bo.settings import LATER_OPTIONS
 from compbo.errors import OptionError
 from compbo.storage.connect import quiet_optuna
 from compbo.threads import allowed_threads
@@ -126,7 +125,7 @@ class Difference(NamedTuple):
 def _check_same(name: str, attributes: dict[str, Any], space: Space, settings: Settings) -> None:
     """OptionError that names what a run and the stored one do not share."""
     fields, values = [], {}
-    stored = {**LATER_OPTIONS, **unpack(SETTINGS, attributes)}
+    stored = {**settings.LATER, **unpack(SETTINGS, attributes)}
     found = _differences(stored, json.loads(json.dumps(settings.to_dict())))
     for number, difference in enumerate(found):
         option, dot, rest = difference.path.partition(".")

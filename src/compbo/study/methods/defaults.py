@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import compbo
-from compbo.bo.settings import LATER_OPTIONS
 from compbo.study.cell import Pairs, sorted_pairs
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def settings_of(variant: str) -> Pairs:
     # The initial design is told, the same to every method.
     settings = compbo.Settings(initial_points=1, **VARIANTS[variant]).to_dict()
     # A cell that names no later option is the one that was run before there was this option.
-    named = {name: value for name, value in settings.items() if LATER_OPTIONS.get(name, ...) != value}
+    named = {name: value for name, value in settings.items() if compbo.Settings.LATER.get(name, ...) != value}
     return sorted_pairs({name: json.dumps(value) for name, value in named.items() if name not in FROM_CELL})
 
 
