@@ -17,6 +17,8 @@ from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ZeroMean
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from optuna.storages import InMemoryStorage
+from typer.testing import CliRunner
 
 import compbo
 from compbo import Bool, Categorical, Evaluation, Float, Int, Optimizer, OptionError, Ordinal, Settings, Space
@@ -25,8 +27,12 @@ from compbo.acquisition.samples import FreshSamples
 from compbo.baselines.paths import posterior_paths
 from compbo.bo.history import History
 from compbo.bo.model import model_of
+from compbo.cli import app
 from compbo.compiled.choice import make_oracle
 from compbo.numerics import standardise
+from compbo.report.slices import _nearest
+from compbo.storage import load_optimizer, signature
+from compbo.study.methods.defaults import settings_of
 from compbo.surrogate.gp import fit_gp, posterior_with
 from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.leave_one_out import leave_one_out
@@ -354,8 +360,6 @@ def test_a_saved_optimizer_goes_on_and_settings_of_before_the_option_have_no_war
 
 def test_distances_of_an_explanation_and_of_the_nearest_points_are_those_of_the_kernel() -> None:
     """Of two points equally far from the best in the unit cube, the one across the stretched part is farther."""
-    from compbo.report.slices import _nearest
-
     space = Space({"x": Float(0, 1)})
     theta = Hyperparameters(torch.ones(1, dtype=F64), 1.0, 1e-3, Kumaraswamy(*torch.tensor([[0.3], [1.0]], dtype=F64)))
     evaluations = [Evaluation({"x": x}, 0.0) for x in (0.1, 0.31)]
@@ -396,3 +400,36 @@ def test_a_stored_run_and_its_report(tmp_path) -> None:
     page = tmp_path / "report.html"
     result.report(page)
     assert "its inputs warped (a " in page.read_text()
+
+
+def test_a_run_of_before_the_option_goes_on_and_has_no_warp() -> None:
+    storage, space = InMemoryStorage(), Space({"x": Float(0, 1)})
+    study = signature.find_or_create(storage, "old", "minimize")
+    signature.sign(storage, study, "old", space, Settings())
+    old = Settings().to_dict()
+    del old["inputs"]
+    for key, text in signature.pack(signature.SETTINGS, old).items():
+        storage.set_study_system_attr(study, key, text)
+    signature.sign(storage, study, "old", space, Settings())
+    with pytest.raises(OptionError, match=r"inputs \(stored 'none', given 'warped'\)"):
+        signature.sign(storage, study, "old", space, Settings(inputs="warped"))
+
+
+def test_a_cell_names_the_warp_and_cells_of_before_stay_the_same() -> None:
+    assert dict(settings_of("compbo-warped"))["inputs"] == '"warped"'
+    assert "inputs" not in dict(settings_of("compbo"))
+
+
+def test_the_command_line_takes_the_option(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "space.toml").write_text('[x]\ntype = "float"\nlow = 0.0\nhigh = 1.0\n')
+    (tmp_path / "own.py").write_text("def loss(p):\n    return (p['x'] ** 0.3 - 0.4) ** 2\n")
+    asked = CliRunner().invoke(app, ["ask", "asked.db", "--space", "space.toml", "--inputs", "warped"])
+    run = ["optimize", "own.py:loss", "--space", "space.toml", "-n", "4", "--storage", "run.db", "--inputs", "warped"]
+    optimised = CliRunner().invoke(app, run)
+    assert (asked.exit_code, optimised.exit_code) == (0, 0), asked.output + optimised.output
+    for name in ("asked.db", "run.db"):
+        assert load_optimizer(name).settings.inputs == "warped"
+    wrong = CliRunner().invoke(app, [*run[:-1], "log"])
+    assert wrong.exit_code != 0
+    assert "--inputs 'log' is unknown" in wrong.output
