@@ -26,7 +26,7 @@ SHAPE_BOUNDS = (0.1, 10.0)  # of a and b
 
 
 class ShapePrior(NamedTuple):
-    """log x is normal around 0, by its density in log x: of all shapes, 1, which is no warp, has the greatest."""
+    """log x is normal around 0 with this scale, by its density in log x: the greatest is at a shape of 1, no warp."""
 
     scale: float
 
