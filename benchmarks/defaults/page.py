@@ -45,6 +45,7 @@ WORDS = {
     "compbo-cadam-90": 'the same with `maximizer="CAdam"`',
     "compbo-adamos-90": 'the same with `maximizer="AdamOS-ERM"`',
     "compbo-dimension-scaled": 'the default with `priors="dimension-scaled"`',
+    "compbo-warped": 'the default with `inputs="warped"`',
     "compbo-model-128": "the default with `model_points=128`",
     "random-search": "random search",
 }

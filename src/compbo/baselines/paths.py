@@ -23,6 +23,7 @@ from compbo.numerics import cholesky
 from compbo.surrogate.feature_posterior import FeaturePosterior
 from compbo.surrogate.features import FeatureKernel
 from compbo.surrogate.kernels import left_factor, right_factor
+from compbo.surrogate.warps import UNWARPED
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def _stationary(gp: GP) -> _Stationary:
     """Kernel and posterior of a GP that is made of waves; ValueError if it is not."""
     if isinstance(gp.kernel, FeatureKernel) or isinstance(gp.posterior, FeaturePosterior):
         raise ValueError(f"the kernel {gp.kernel.name!r} has no random waves; draw its paths by `posterior_paths`.")
+    if gp.hyperparameters.warp is not UNWARPED:
+        raise ValueError("a model with warped inputs has no random waves; fit it without a warp.")
     return _Stationary(gp.kernel, gp.posterior)
 
 

@@ -52,11 +52,12 @@ def explain_ask(space: Space, settings: Settings, history: History, telemetry: T
     known = counted(len(before.evaluations), "evaluation")
     lines.append(f"The best of {known} is {best.value:.6g} (trial {best.number}).")
     model = model_of(space, settings, before.observations(space, settings.direction))
-    inverse = 1.0 / model.hyperparameters.lengthscale
+    theta = model.hyperparameters
+    best_at = theta.warp.forward(space.to_unit([best.params]))
     ordered = sorted(points)
     expected = predictions_of(model, space, settings.direction, [points[number] for number in ordered])
     for number, prediction in zip(ordered, expected, strict=True):
-        offset = (space.to_unit([points[number]]) - space.to_unit([best.params]))[0] * inverse
+        offset = (theta.warp.forward(space.to_unit([points[number]])) - best_at)[0] * (1.0 / theta.lengthscale)
         away = _distances(space, offset)
         lines += _point(number, points[number], prediction, told.get(number), best.params, away)
     return "\n".join(lines)

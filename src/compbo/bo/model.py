@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from compbo.numerics import standardise
 from compbo.surrogate.gp import NOISELESS, fit_gp
 from compbo.surrogate.outputs import fit_outputs
+from compbo.surrogate.warps import NONE, WARPED, check_inputs
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,6 +32,7 @@ def model_of(space: Space, settings: Settings, observations: Observations) -> GP
         priors=settings.priors,
         noise=settings.noise,
         outputs=settings.outputs,
+        inputs=settings.inputs,
         failed=observations.failed,
         errors=observations.errors if observations.has_errors else None,
         model_points=settings.model_points,
@@ -46,6 +48,7 @@ def fit_model(
     priors: str,
     noise: float | None,
     outputs: str = "none",
+    inputs: str = NONE,
     failed: Tensor | None = None,
     errors: Tensor | None = None,
     model_points: int | None = None,
@@ -60,6 +63,7 @@ def fit_model(
         priors: of the hyperparameters, by their name.
         noise: standard deviation of the values in the units of y; None to learn it.
         outputs: the transform of the values by its name; it is fitted to what was measured.
+        inputs: "warped" for a warp of every parameter with more than two levels that is no choice; "none" for none.
         failed: (n,) bool, which evaluations failed; None if none did.
         errors: (n,) standard deviations of single values in the units of y, which add to the noise; None for none.
         model_points: observations that the model rests on, where there are more; None: all.
@@ -80,6 +84,7 @@ def fit_model(
         transform=transform,
         errors=known,
         model_points=model_points,
+        warped=space.graded_columns if check_inputs(inputs) == WARPED else (),
     )
 
 

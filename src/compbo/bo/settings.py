@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from compbo.acquisition.portfolio import Portfolio, get_portfolio, portfolio_from_dict, portfolio_to_dict
 from compbo.acquisition.registry import is_registered
@@ -18,6 +18,7 @@ from compbo.maximizers.race import can_race
 from compbo.surrogate.kernels import get_kernel
 from compbo.surrogate.outputs import check_outputs
 from compbo.surrogate.priors import get_priors
+from compbo.surrogate.warps import NONE, check_inputs
 from compbo.types import Budget
 from compbo.words import did_you_mean
 
@@ -49,6 +50,8 @@ class Settings:
         priors: of its hyperparameters, "paper" or "dimension-scaled".
         outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "none", or "auto", which is
             Yeo-Johnson.
+        inputs: "warped" for an increasing map of every parameter in front of the kernel (Kumaraswamy's distribution),
+            fitted with the model: it stretches where the objective changes fast. Choices are left out. "none" for none.
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
         model_points: observations that the model rests on, where there are more: half of them nearest to the best ones,
             half at even ranks of the others' distances. Hyperparameters of more than 512 observations are fitted to 512
@@ -74,6 +77,7 @@ class Settings:
     kernel: str = "matern52"
     priors: str = "paper"
     outputs: str = "auto"
+    inputs: str = "none"
     noise: float | None = None
     model_points: int | None = 1280
     initial_design: Literal["sobol", "uniform"] = "sobol"
@@ -81,6 +85,8 @@ class Settings:
     starts: StartPolicy = STARTS
     budget: Budget = BUDGET
     minibatch: int = 128
+    # Options that what an earlier version stored does not name, with what it did.
+    LATER: ClassVar[Mapping[str, Any]] = MappingProxyType({"inputs": NONE})
 
     def __post_init__(self) -> None:
         """Check every option where it is named."""
@@ -91,6 +97,7 @@ class Settings:
         get_kernel(self.kernel)
         get_priors(self.priors, 1)
         check_outputs(self.outputs)
+        check_inputs(self.inputs)
         for name, least in (("batch_size", 1), ("minibatch", 1), ("seed", 0)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
         for name, least in (("initial_points", 1), ("model_points", 2)):
@@ -150,14 +157,14 @@ class Settings:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Settings:
-        """The settings that `to_dict` wrote as `data`."""
+        """The settings that `to_dict` wrote as `data`, in this version or in an earlier one."""
         values = {
             "acquisition": portfolio_from_dict(data["acquisition"]),
             "maximizer": as_maximizer(**data["maximizer"]),
             "starts": StartPolicy(**data["starts"]),
             "budget": Budget(**data["budget"]),
         }
-        return cls(**{**data, **values})
+        return cls(**{**cls.LATER, **data, **values})
 
 
 def refuse_unknown(caller: str, unknown: Iterable[str], known: Iterable[str]) -> None:

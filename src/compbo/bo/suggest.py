@@ -113,6 +113,7 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
         model=gp.describe(len(observations.y)),
         first_number=history.next_number,
         fit_seconds=fit_seconds,
+        inputs=gp.hyperparameters.warp.describe(),
         outputs=gp.outputs.describe(),
         replaced=distinct.replaced,
         reason=telemetry.reason + distinct.note,

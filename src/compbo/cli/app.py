@@ -148,6 +148,12 @@ def optimize(
         str,
         typer.Option(help="Transform of the values: auto, none, yeo-johnson or log.", rich_help_panel=METHOD),
     ] = "auto",
+    inputs: Annotated[
+        str,
+        typer.Option(
+            help="Map of the parameters that is fitted with the model: none or warped.", rich_help_panel=METHOD
+        ),
+    ] = "none",
     maximizer: Annotated[
         str,
         typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD, autocompletion=maximizers),
@@ -186,7 +192,13 @@ def optimize(
         study_name=study_name,
         report=report,
         seed=seed,
-        settings={"acquisition": acquisition, "maximizer": maximizer, "outputs": outputs, "noise": noise},
+        settings={
+            "acquisition": acquisition,
+            "maximizer": maximizer,
+            "inputs": inputs,
+            "outputs": outputs,
+            "noise": noise,
+        },
     )
     carry_out(request)
 

@@ -58,6 +58,12 @@ def ask(
         str | None,
         typer.Option(help="Transform of the values: auto, none, yeo-johnson or log.", rich_help_panel=METHOD),
     ] = None,
+    inputs: Annotated[
+        str | None,
+        typer.Option(
+            help="Map of the parameters that is fitted with the model: none or warped.", rich_help_panel=METHOD
+        ),
+    ] = None,
     maximizer: Annotated[
         str | None,
         typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD, autocompletion=maximizers),
@@ -84,8 +90,8 @@ def ask(
     elif excel:
         raise CommandError("--excel says how to write --output, which is missing.", BAD_INPUT)
     direction = None if maximize is None else "maximize" if maximize else "minimize"
-    method = {"acquisition": acquisition, "outputs": outputs, "maximizer": maximizer, "noise": noise}
-    options = {"direction": direction, "seed": seed, **method}
+    method = {"acquisition": acquisition, "inputs": inputs, "outputs": outputs, "maximizer": maximizer}
+    options = {"direction": direction, "seed": seed, "noise": noise, **method}
     asked = ask_points(find_run(run, study_name, _space(space), options, count).open, count)
     print_asked(asked)
     if output is not None:

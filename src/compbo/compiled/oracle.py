@@ -72,7 +72,7 @@ class CompiledOracle(AcquisitionOracle):
         def pullback(c: Tensor) -> Tensor:
             pull = x.new_empty(points[:rows].shape)
             backward(points[:rows], z, self._model, self._integrand, kept, _array(c), pull.numpy())
-            return pull.mul_(2.0 * gp.kernel.slope_factor * gp.inputs.weights)
+            return gp.unwarped(x[:rows], pull.mul_(2.0 * gp.kernel.slope_factor * gp.inputs.weights))
 
         return Inner(v, pullback, torch.zeros(len(x), dtype=torch.bool), float(gp.cholesky.jitter))
 

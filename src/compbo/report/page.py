@@ -215,6 +215,7 @@ def _model_lead(report: Report) -> str:
         f", chosen from {known}: the best ones and an even share of the others" if model["observations"] < known else ""
     )
     words += "" if model["outputs"] == "none" else f", after the transform {model['outputs']}"
+    words += "" if model["inputs"] == "none" else f", its inputs {model['inputs']}"
     words += f"; noise {model['noise']:.3g} (standard deviation)."
     if of_state(report, FAIL):
         words += " Failed evaluations stand at the worst value seen, so that the model avoids them."

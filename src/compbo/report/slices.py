@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from compbo.evaluation import Evaluation
     from compbo.space import Parameter, Scalar
     from compbo.surrogate.gp import GP
+    from compbo.surrogate.log_posterior import Hyperparameters
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +80,7 @@ class ModelSummary(TypedDict):
     observations: int  # that the model was fitted to
     kernel: str
     noise: float  # standard deviation in the units of the objective
+    inputs: str  # warp of the parameters
     outputs: str  # transform of the values
     check: CrossValidation
     check_places: list[int]  # of its values, among the evaluations
@@ -97,7 +99,8 @@ def summarise_model(space: Space, settings: Settings, history: History) -> tuple
         logger.warning("report: the surrogate could not be fitted: %s", error)
         return None, f"The model could not be fitted: {error}"
     columns = _columns(space.parameters)
-    inverse = 1.0 / model.hyperparameters.lengthscale
+    theta = model.hyperparameters
+    inverse = 1.0 / theta.lengthscale
     raw = np.array([float(inverse[column.columns].sum()) for column in columns])
     shares = raw / raw.sum()
     order = np.argsort(-shares, kind="stable").tolist()
@@ -109,10 +112,11 @@ def summarise_model(space: Space, settings: Settings, history: History) -> tuple
         importance=[Share(name=columns[i].axis["name"], share=float(shares[i])) for i in order],
         slices=[_slice(base, model, column, sign) for column in top[:SLICES]],
         pairs=[_pair(base, model, x, y, sign) for x, y in combinations(top[:PAIRED], 2)],
-        nearest=_nearest(space, history.evaluations, base, inverse),
+        nearest=_nearest(space, history.evaluations, base, theta),
         observations=len(fitted.evaluations),
         kernel=model.kernel.name,
         noise=model.noise_deviation,
+        inputs=theta.warp.describe(),
         outputs=model.outputs.describe(),
         check=(check := cross_validation_of(model, observations, settings.direction)),
         check_places=[places[number] for number in check.numbers],
@@ -186,10 +190,11 @@ def _pair(base: Tensor, model: GP, first: _Column, second: _Column, sign: float)
     )
 
 
-def _nearest(space: Space, evaluations: Sequence[Evaluation], base: Tensor, inverse: Tensor) -> list[int]:
+def _nearest(space: Space, evaluations: Sequence[Evaluation], base: Tensor, theta: Hyperparameters) -> list[int]:
     """Indices of the successful evaluations nearest to the best point, nearest first."""
     done = [i for i, e in enumerate(evaluations) if not e.failed]
-    offset = (space.to_unit([evaluations[i].params for i in done]) - base) * inverse
+    there = space.to_unit([evaluations[i].params for i in done])
+    offset = (theta.warp.forward(there) - theta.warp.forward(base)) * (1.0 / theta.lengthscale)
     order = torch.argsort(offset.square().sum(-1), stable=True)[:NEAREST]
     return [done[int(i)] for i in order]
 

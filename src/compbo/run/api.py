@@ -57,6 +57,7 @@ def minimize(
     kernel: str = "matern52",
     priors: str = "paper",
     outputs: str = "auto",
+    inputs: str = "none",
     noise: float | None = None,
     model_points: int | None = 1280,
     initial_design: Literal["sobol", "uniform"] = "sobol",
@@ -101,6 +102,7 @@ def minimize(
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
         outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson" or "log".
+        inputs: "warped" for a monotone map of every parameter that is fitted with the model, or "none".
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
         model_points: observations that the model rests on, where there are more; None: all.
         initial_design: "sobol" or "uniform".
@@ -147,6 +149,7 @@ def minimize(
         "kernel": kernel,
         "priors": priors,
         "outputs": outputs,
+        "inputs": inputs,
         "noise": noise,
         "model_points": model_points,
         "initial_design": initial_design,
@@ -183,6 +186,7 @@ def maximize(
     kernel: str = "matern52",
     priors: str = "paper",
     outputs: str = "auto",
+    inputs: str = "none",
     noise: float | None = None,
     model_points: int | None = 1280,
     initial_design: Literal["sobol", "uniform"] = "sobol",
@@ -223,6 +227,7 @@ def maximize(
         "kernel": kernel,
         "priors": priors,
         "outputs": outputs,
+        "inputs": inputs,
         "noise": noise,
         "model_points": model_points,
         "initial_design": initial_design,

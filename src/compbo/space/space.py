@@ -17,6 +17,7 @@ import torch
 from compbo.html_table import html_table
 from compbo.space import convert
 from compbo.space.codecs import codecs, width
+from compbo.space.parameters import Categorical
 from compbo.space.points import all_points, checked_parameter, checked_point, quoted
 from compbo.types import DTYPE
 from compbo.words import counted
@@ -98,6 +99,22 @@ class Space:
         """Number of different points; None if there are infinitely many."""
         counts = [None if p.levels is None else len(p.levels) for p in self._parameters.values()]
         return None if None in counts else math.prod(count for count in counts if count is not None)
+
+    @property
+    def graded_columns(self) -> tuple[int, ...]:
+        """The columns in which there is a more and a less, with values in between: no choices, nothing of two levels.
+
+        >>> from compbo import Bool, Categorical, Float, Int, Space
+        >>> Space({"kind": Categorical(["a", "b"]), "flag": Bool(), "n": Int(1, 9), "x": Float(0, 1)}).graded_columns
+        (3, 4)
+        """
+        found, first = [], 0
+        for parameter in self._parameters.values():
+            levels = parameter.levels
+            if not isinstance(parameter, Categorical) and (levels is None or len(levels) > 2):
+                found.append(first)  # neither is a constant
+            first += width(parameter)
+        return tuple(found)
 
     # Points
 

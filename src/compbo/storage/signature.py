@@ -125,7 +125,8 @@ class Difference(NamedTuple):
 def _check_same(name: str, attributes: dict[str, Any], space: Space, settings: Settings) -> None:
     """OptionError that names what a run and the stored one do not share."""
     fields, values = [], {}
-    found = _differences(unpack(SETTINGS, attributes), json.loads(json.dumps(settings.to_dict())))
+    stored = {**settings.LATER, **unpack(SETTINGS, attributes)}
+    found = _differences(stored, json.loads(json.dumps(settings.to_dict())))
     for number, difference in enumerate(found):
         option, dot, rest = difference.path.partition(".")
         fields.append(f"{{{option}}}{{rest{number}}}")

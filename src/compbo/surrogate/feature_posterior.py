@@ -15,6 +15,7 @@ import torch
 from compbo.numerics import Cholesky, cholesky, inverse_of_factor
 from compbo.surrogate.kernels import input_scale
 from compbo.surrogate.posterior import BatchPosterior, factor_to_covariance_cotangent
+from compbo.surrogate.warps import UNWARPED
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
     from compbo.surrogate.features import FeatureKernel
+    from compbo.surrogate.warps import InputWarp
 
 # A batch of more points than features has a singular covariance. That much of its mean variance on the diagonal is a
 # factor that a gradient can pass through: rounding errors are multiplied by 1e8 on the way, not by 1e16.
@@ -32,7 +34,7 @@ NUGGET = 1e-8
 class FeaturePosterior:
     """Exact posterior of a GP whose kernel has finitely many features; see `compbo.surrogate.posterior.Posterior`.
 
-    lengthscale (d,). rounder: x -> the nearest valid x, in front of the kernel.
+    lengthscale (d,). rounder: x -> the nearest valid x, in front of the warp and the kernel.
     """
 
     extra_points = 0
@@ -48,14 +50,16 @@ class FeaturePosterior:
         noise: float,
         rounder: Callable[[Tensor], Tensor] | None = None,
         errors: Tensor | None = None,
+        warp: InputWarp = UNWARPED,
     ) -> None:
         """train_x (n, d), train_y (n,) minus the mean function; noise and outputscale are variances.
 
-        errors: (n,) variances of single observations beside the noise: with a large one it weighs less.
+        errors: (n,) variances of single observations beside the noise: with a large one it weighs less. warp: of the
+        inputs.
         """
         self.kernel = kernel
         self.rounder = rounder
-        self.inputs = input_scale(kernel, lengthscale.to(DTYPE).expand(train_x.shape[-1]))
+        self.inputs = input_scale(kernel, lengthscale.to(DTYPE).expand(train_x.shape[-1]), warp=warp)
         self.scale = outputscale**0.5
         phi = self.features(train_x)
         if errors is not None:
@@ -90,7 +94,8 @@ class FeaturePosterior:
 
     def pull(self, x: Tensor, dphi: Tensor) -> Tensor:
         """Cotangent of phi -> cotangent of x; it passes straight through the rounding."""
-        return self.kernel.pull(self.inputs(self._round(x)), dphi) * self.inputs.weights
+        rounded = self._round(x)
+        return self.inputs.warp.pull(rounded, self.kernel.pull(self.inputs(rounded), dphi) * self.inputs.weights)
 
     def draw_weights(self, paths: int, generator: Generator) -> Tensor:
         """Weights (S, r) of posterior samples f(x) = phi(x)^T w: m + s_f R e."""

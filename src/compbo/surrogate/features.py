@@ -72,6 +72,11 @@ def lengthscale_slope(kernel: FeatureKernel, p: Tensor, lower: Tensor) -> Tensor
 
     The cotangent of phi is M phi, and dP/d log lengthscale = -P.
     """
+    return -(input_slope(kernel, p, lower) * p).sum(0)
+
+
+def input_slope(kernel: FeatureKernel, p: Tensor, lower: Tensor) -> Tensor:
+    """d/dP (n, d) of tr(M K) / 2, for the same kernel, P and lower triangle as in `lengthscale_slope`."""
     phi = kernel.features(p)
     dphi = lower @ phi + lower.mT @ phi - lower.diagonal().unsqueeze(-1) * phi
-    return -(kernel.pull(p, dphi) * p).sum(0)
+    return kernel.pull(p, dphi)

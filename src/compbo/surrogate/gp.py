@@ -23,7 +23,7 @@ from compbo.threads import lapack_threads_for
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from torch import Tensor
 
@@ -121,6 +121,7 @@ def fit_gp(
     errors: Tensor | None = None,
     max_iterations: int = MAX_ITERATIONS,
     model_points: int | None = None,
+    warped: Sequence[int] = (),
 ) -> GP:
     """The Gaussian process fitted to x (n, d) in the unit cube and y (n,), both finite.
 
@@ -132,6 +133,7 @@ def fit_gp(
     errors: (n,) known variances of single observations, standardised, that add to the noise; None for none.
     model_points: observations that the model rests on, where there are more (`kept_near_best`); None: all. With it,
     hyperparameters of more than `FIRST_FIT` observations are fitted to that number of them, then refined.
+    warped: columns of x with an input warp, whose shapes are fitted with the hyperparameters.
     """
     transform = Identity() if transform is None else transform
     x, y = _check_data(x, y, noise)
@@ -141,25 +143,26 @@ def fit_gp(
     prior_set = get_priors(priors, rounded.shape[1])
 
     def loss_of(part: _Data) -> NegativeLogPosterior:
-        return NegativeLogPosterior(part.x, part.y, get_kernel(kernel), prior_set, noise, part.errors)
+        return NegativeLogPosterior(part.x, part.y, get_kernel(kernel), prior_set, noise, part.errors, warped)
 
     if model_points is None:
         found = fit(loss_of(data), warm_start, max_iterations)
     else:
         few, more = (loss_of(data.at(evenly_by_rank(y, most))) for most in (FIRST_FIT, model_points))
         found = fit_in_turn(few, more, warm_start, max_iterations)
-    scale = input_scale(found.loss.kernel, found.hyperparameters.lengthscale)
+    theta = found.hyperparameters
+    scale = input_scale(found.loss.kernel, theta.lengthscale, warp=theta.warp)
     kept = kept_near_best(scale(rounded), y, model_points)
     data = data.at(kept)
     with lapack_threads_for(len(kept) ** 3):
-        posterior = posterior_with(found.loss.kernel, data.x, data.y, found.hyperparameters, rounder, data.errors)
+        posterior = posterior_with(found.loss.kernel, data.x, data.y, theta, rounder, data.errors)
     return GP(
         data.x,
         data.y,
         outputs.mean,
         outputs.scale,
         found.loss.kernel,
-        found.hyperparameters,
+        theta,
         found.least,
         found.evaluations,
         posterior,

@@ -1,7 +1,7 @@
 """Stationary kernels as functions of the squared distance of scaled inputs.
 
 Inputs are scaled by stretch / lengthscale (`input_scale`), so that the formulas below have no constant left: r2 is the
-squared distance of scaled inputs.
+squared distance of scaled inputs. A warp, if there is one, comes before.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from compbo.surrogate.features import COSINE, LINEAR, FeatureKernel
+from compbo.surrogate.warps import UNWARPED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch import Tensor
+
+    from compbo.surrogate.warps import InputWarp
 
 
 class KernelValue(NamedTuple):
@@ -38,19 +41,25 @@ class Kernel(NamedTuple):
 
 
 class InputScale(NamedTuple):
-    """How inputs enter a kernel: P = (x - centre) w, with w = stretch / lengthscale. The centre keeps P small."""
+    """How inputs enter a kernel: P = (w(x) - centre) stretch / lengthscale, w the warp. The centre keeps P small."""
 
     centre: Tensor | float
-    weights: Tensor  # w (d,)
+    weights: Tensor  # stretch / lengthscale (d,)
+    warp: InputWarp = UNWARPED  # w
 
     def __call__(self, x: Tensor) -> Tensor:
         """P of inputs x (..., d)."""
-        return (x - self.centre) * self.weights
+        return (self.warp.forward(x) - self.centre) * self.weights
 
 
-def input_scale(kernel: Kernel | FeatureKernel, lengthscale: Tensor, centre: Tensor | float = 0.5) -> InputScale:
-    """The scale of a kernel with these lengthscales (d,); the default centre is that of the unit cube."""
-    return InputScale(centre, kernel.stretch / lengthscale)
+def input_scale(
+    kernel: Kernel | FeatureKernel,
+    lengthscale: Tensor,
+    centre: Tensor | float = 0.5,
+    warp: InputWarp = UNWARPED,
+) -> InputScale:
+    """The scale of a kernel with these lengthscales (d,) and this warp; the default centre is that of the unit cube."""
+    return InputScale(centre, kernel.stretch / lengthscale, warp)
 
 
 def _matern52(r2: Tensor) -> KernelValue:

@@ -4,7 +4,7 @@ With C = s_f^2 K + s_n^2 I + E, the prediction of observation i from all others 
 
     mu_i = y_i - [C^-1 y]_i / [C^-1]_ii,   s_i^2 = 1 / [C^-1]_ii
 
-its own noise included. Hyperparameters, output transform and standardisation stay those of the fit to all.
+its own noise included. Hyperparameters, input warp, output transform and standardisation stay those of the fit to all.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def leave_one_out(gp: GP) -> LeftOut:
 
 def _covariance(gp: GP) -> Tensor:
     """C (n, n)."""
-    lengthscale, outputscale, noise = gp.hyperparameters
-    inputs = input_scale(gp.kernel, lengthscale)(gp.train_x)
+    lengthscale, outputscale, noise, warp = gp.hyperparameters
+    inputs = input_scale(gp.kernel, lengthscale, warp=warp)(gp.train_x)
     if isinstance(gp.kernel, FeatureKernel):
         phi = gp.kernel.features(inputs)
         k = phi @ phi.mT

@@ -7,6 +7,8 @@ E is the diagonal of the errors that observations came with, if they did.
 With M = alpha alpha^T - C^-1 the derivative with respect to C is -M/2; for the lengthscales only products are needed:
 sum_ij Q_ij (a_ik - a_jk)^2 = 2 (sum_i q_i a_ik^2 - a_k^T Q a_k), with q the row sums of Q. Q is symmetric, so its lower
 triangle T is enough: q = the row and column sums of T, and a_k^T Q a_k = 2 a_k^T T a_k (the diagonal drops out).
+The shapes of an input warp need the derivative in every scaled input: sum_j Q_ij (a_ik - a_jk) up to a factor, and so
+T^T a besides.
 """
 
 from __future__ import annotations
@@ -18,15 +20,19 @@ import numpy as np
 import torch
 
 from compbo.numerics import cholesky, inverse_of_factor, lower_inverse
-from compbo.surrogate.features import FeatureKernel, lengthscale_slope
+from compbo.surrogate.features import FeatureKernel, input_slope, lengthscale_slope
 from compbo.surrogate.kernels import Kernel, KernelValue, input_scale, left_factor, right_factor
+from compbo.surrogate.warps import SHAPE_BOUNDS, SHAPE_PRIOR, UNWARPED, Kumaraswamy, Unwarped
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from compbo.surrogate.priors import PriorSet
+    from compbo.surrogate.priors import Prior, PriorSet
+    from compbo.surrogate.warps import WarpedAt
 
 LENGTHSCALE_BOUNDS = (5e-3, 1e3)
 OUTPUTSCALE_BOUNDS = (1e-3, 1e3)
@@ -40,14 +46,16 @@ STEPS = (
     0.5,
     4.0,
 )  # how far a step of the fit takes log lengthscale, output scale and noise: J is flat in the last
+SHAPE_STEP = 1.0  # the same of the logarithms of the warp's shapes
 
 
 class Hyperparameters(NamedTuple):
-    """theta: lengthscales (d,), output scale s_f^2 and noise s_n^2 (variances, standardised units)."""
+    """theta: lengthscales (d,), output scale s_f^2 and noise s_n^2 (variances, standardised units), input warp."""
 
     lengthscale: Tensor
     outputscale: float  # a variance
     noise: float
+    warp: Unwarped | Kumaraswamy = UNWARPED
 
 
 class _Forward(NamedTuple):
@@ -60,12 +68,14 @@ class _Forward(NamedTuple):
     slope: Tensor
     factor: Tensor
     whitened: Tensor
+    warped: WarpedAt | None  # the inputs before they are scaled, where they are warped
 
 
 class NegativeLogPosterior:
-    """J(theta) and its gradient in log hyperparameters, theta = log (lengthscales, output scale[, noise]).
+    """J(theta) and its gradient in log hyperparameters, theta = log (lengthscales, output scale[, noise][, a, b]).
 
-    x, y, kernel, priors: of the fit. noise: a fixed variance, or None to learn it.
+    x, y, kernel, priors: of the fit. noise: a fixed variance, or None to learn it. warped: columns (k,) of x that are
+    warped, with shapes a (k,) and b (k,).
     """
 
     def __init__(
@@ -76,8 +86,10 @@ class NegativeLogPosterior:
         priors: PriorSet,
         noise: float | None,
         errors: Tensor | None = None,
+        warped: Sequence[int] = (),
     ) -> None:
         """x (n, d), y (n,) standardised; noise fixed, or None to learn it; errors (n,): known variances beside it."""
+        self.unscaled, self.warped = x, list(warped)
         self.x = input_scale(kernel, torch.ones_like(x[0]))(x)  # at lengthscales of 1
         self.y = y
         self.kernel = kernel
@@ -91,6 +103,7 @@ class NegativeLogPosterior:
         """Bounds of theta, for L-BFGS-B."""
         boxes = [LENGTHSCALE_BOUNDS] * self.x.shape[1] + [OUTPUTSCALE_BOUNDS]
         boxes += [NOISE_BOUNDS] if self.noise is None else []
+        boxes += [SHAPE_BOUNDS] * (2 * len(self.warped))
         return [(math.log(low), math.log(high)) for low, high in boxes]
 
     def pack(self, parameters: Hyperparameters) -> NDArray[np.float64]:
@@ -102,6 +115,7 @@ class NegativeLogPosterior:
             )
         parts = [*parameters.lengthscale.tolist(), parameters.outputscale]
         parts += [parameters.noise] if self.noise is None else []
+        parts += self._shapes(parameters.warp)
         lower, upper = np.array(self.bounds).T
         return np.clip(np.log(np.maximum(parts, 1e-300)), lower, upper)
 
@@ -110,7 +124,21 @@ class NegativeLogPosterior:
         d = self.x.shape[1]
         values = np.exp(theta)
         noise = float(values[d + 1]) if self.noise is None else self.noise
-        return Hyperparameters(torch.as_tensor(values[:d]), float(values[d]), noise)
+        return Hyperparameters(torch.as_tensor(values[:d]), float(values[d]), noise, self._warp(values))
+
+    def _shapes(self, warp: Unwarped | Kumaraswamy) -> list[float]:
+        """The shapes a, then b, of the warped columns; 1 where there is no warp."""
+        if isinstance(warp, Unwarped):
+            return [1.0] * (2 * len(self.warped))
+        return [*warp.a[self.warped].tolist(), *warp.b[self.warped].tolist()]
+
+    def _warp(self, values: NDArray[np.float64]) -> Unwarped | Kumaraswamy:
+        """The warp with the shapes at the end of exp(theta); those of the other columns are 1."""
+        if not self.warped:
+            return UNWARPED
+        shapes = torch.ones(2, self.x.shape[1], dtype=DTYPE)
+        shapes[:, self.warped] = torch.as_tensor(values[-2 * len(self.warped) :]).reshape(2, -1)
+        return Kumaraswamy(shapes[0], shapes[1])
 
     def cold_start(self) -> NDArray[np.float64]:
         """The best of a few isotropic lengthscales, by their values alone."""
@@ -125,7 +153,7 @@ class NegativeLogPosterior:
         """STEPS, one for every entry of theta."""
         lengthscale, outputscale, noise = STEPS
         rest = [outputscale, noise] if self.noise is None else [outputscale]
-        return np.array([lengthscale] * self.x.shape[1] + rest)
+        return np.array([lengthscale] * self.x.shape[1] + rest + [SHAPE_STEP] * (2 * len(self.warped)))
 
     def __call__(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """J and dJ/dtheta. Where C has no factor: a large value and no slope, so that the line search turns back."""
@@ -139,10 +167,30 @@ class NegativeLogPosterior:
         m = torch.addr(lower_inverse(inverse_factor), alpha, alpha, beta=-1.0)
         trace = noise * float(m.diagonal().sum())
         known = 0.0 if self.errors is None else float(m.diagonal() @ self.errors)
-        slope = self._lengthscale_slope(m, at).numpy()
+        of_inputs, of_shapes = self._input_slopes(m, at)
         misfit = float(self.y @ alpha)
-        gradient = np.append(slope, [-0.5 * (misfit - len(self.y) - trace - known), -0.5 * trace])[: len(theta)]
+        of_outputs = [-0.5 * (misfit - len(self.y) - trace - known)]
+        of_noise = [-0.5 * trace] if self.noise is None else []
+        gradient = np.concatenate([of_inputs.numpy(), of_outputs, of_noise, of_shapes.numpy()])
         return at.value, gradient - at.prior_slope
+
+    def _input_slopes(self, m: Tensor, at: _Forward) -> tuple[Tensor, Tensor]:
+        """dJ/d log lengthscales (d,) and dJ/d log shapes (2 k,) from the lower triangle of M, which is used up."""
+        if at.warped is None:
+            return self._lengthscale_slope(m, at), at.inputs.new_empty(0)
+        slope = self._scaled_slope(m, at)
+        of_warped = slope * (self.kernel.stretch / at.hyperparameters.lengthscale)
+        of_shapes = [(of_warped * part).sum(0)[self.warped] for part in (at.warped.slope_a, at.warped.slope_b)]
+        return -(slope * at.inputs).sum(0), torch.cat(of_shapes)
+
+    def _scaled_slope(self, m: Tensor, at: _Forward) -> Tensor:
+        """dJ/dP (n, d) of the scaled inputs P from the lower triangle of M, which is used up."""
+        outputscale, p = at.hyperparameters.outputscale, at.inputs
+        if isinstance(self.kernel, FeatureKernel):
+            return -outputscale * input_slope(self.kernel, p, m.tril_())
+        q = m.mul_(at.slope).tril_()
+        pull = (q.sum(0) + q.sum(1)).unsqueeze(-1) * p - q @ p - q.mT @ p
+        return -2.0 * self.kernel.slope_factor * outputscale * pull
 
     def _lengthscale_slope(self, m: Tensor, at: _Forward) -> Tensor:
         """dJ/d log lengthscales (d,) from the lower triangle of M, which is used up."""
@@ -163,8 +211,9 @@ class NegativeLogPosterior:
     def _forward(self, theta: NDArray[np.float64]) -> _Forward:
         self.evaluations += 1
         hyperparameters = self.unpack(theta)
-        lengthscale, outputscale, noise = hyperparameters
-        inputs = self.x / lengthscale
+        lengthscale, outputscale, noise, warp = hyperparameters
+        warped = None if isinstance(warp, Unwarped) else warp.at(self.unscaled)
+        inputs = (self.x if warped is None else (warped.value - 0.5) * self.kernel.stretch) / lengthscale
         k = self._kernel(inputs)
         covariance = outputscale * k.value
         covariance.diagonal().add_(noise if self.errors is None else noise + self.errors)
@@ -173,12 +222,14 @@ class NegativeLogPosterior:
         value = factor.diagonal().log().sum() + 0.5 * whitened @ whitened + 0.5 * len(self.y) * math.log(2.0 * math.pi)
         prior, prior_slope = self._log_prior(np.exp(theta))
         loss = NO_FACTOR if bool(failed) else float(value) - prior
-        return _Forward(loss, hyperparameters, prior_slope, inputs, k.slope, factor, whitened)
+        return _Forward(loss, hyperparameters, prior_slope, inputs, k.slope, factor, whitened, warped)
 
     def _log_prior(self, values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """log p and its derivative in log theta at exp(theta); a fixed noise has no prior."""
         d = self.x.shape[1]
+        parts: list[tuple[Prior, NDArray[np.float64]]]
         parts = [(self.priors.lengthscale, values[:d]), (self.priors.outputscale, values[d : d + 1])]
-        parts += [(self.priors.noise, values[d + 1 :])] if self.noise is None else []
+        parts += [(self.priors.noise, values[d + 1 : d + 2])] if self.noise is None else []
+        parts += [(SHAPE_PRIOR, values[-2 * len(self.warped) :])] if self.warped else []
         value = sum(float(prior.log_density(part).sum()) for prior, part in parts)
         return value, np.concatenate([prior.slope(part) * part for prior, part in parts])

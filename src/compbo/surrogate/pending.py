@@ -108,7 +108,7 @@ class GPWithPending:
             sizes = [len(chunk.points) for chunk in saved]
             cotangents = zip(saved, torch.split(dmean, sizes), torch.split(dfactor, sizes), strict=True)
             gradients = [self._backward(*of_chunk) for of_chunk in cotangents]
-            return torch.cat(gradients) if gradients else torch.zeros_like(x[:0])
+            return gp.unwarped(x[:rows], torch.cat(gradients)) if gradients else torch.zeros_like(x[:0])
 
         factors = [chol for (_, chol, _), _ in forward]
         jitter = max(float(chol.jitter.max()) for chol in (gp.cholesky, *factors))

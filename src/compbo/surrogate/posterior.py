@@ -14,12 +14,15 @@ import torch
 
 from compbo.numerics import Cholesky, cholesky, inverse_of_factor, keep_freed_memory, lower_inverse
 from compbo.surrogate.kernels import Kernel, input_scale, left_factor, right_factor
+from compbo.surrogate.warps import UNWARPED
 from compbo.types import DTYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from torch import Tensor
+
+    from compbo.surrogate.warps import InputWarp
 
 # Rows of the cross-covariance handled at once: about what a second-level cache holds.
 CHUNK_ELEMENTS = 400_000
@@ -128,9 +131,9 @@ class Chunk(NamedTuple):
 class GPPosterior:
     """Exact posterior of a GP with a stationary ARD kernel, at unit output scale inside.
 
-    rounder: x -> the nearest valid x, in front of the kernel.
+    rounder: x -> the nearest valid x, in front of the warp and the kernel.
 
-    `inputs` maps points to scaled ones, P = (x - centre) stretch / lengthscale. Outputs are
+    `inputs` maps points to scaled ones, P = (w(x) - centre) stretch / lengthscale. Outputs are
     output_shift + output_scale * (standard posterior). No tensor of size B q n d is built.
     """
 
@@ -150,15 +153,16 @@ class GPPosterior:
         output_scale: float = 1.0,
         rounder: Callable[[Tensor], Tensor] | None = None,
         errors: Tensor | None = None,
+        warp: InputWarp = UNWARPED,
     ) -> None:
         """train_x (n, d), train_y (n,) minus the mean function; noise and outputscale are variances.
 
-        errors: (n,) variances of single observations beside the noise; None if there are none.
+        errors: (n,) variances of single observations beside the noise; None if there are none. warp: of the inputs.
         """
         keep_freed_memory()
         self.kernel = kernel
         self.rounder = rounder
-        self.inputs = input_scale(kernel, lengthscale.to(DTYPE).expand(train_x.shape[-1]), centre)
+        self.inputs = input_scale(kernel, lengthscale.to(DTYPE).expand(train_x.shape[-1]), centre, warp)
         self.output_shift = output_shift
         self.scale = output_scale * outputscale**0.5
         self.scaled_train = self.inputs(self.rounded(train_x))  # A (n, d)
@@ -197,6 +201,11 @@ class GPPosterior:
         """The valid points nearest to x (..., d)."""
         return x if self.rounder is None else self.rounder(x)
 
+    def unwarped(self, x: Tensor, gradient: Tensor) -> Tensor:
+        """A gradient in the warped points of x (..., d) -> that in x; it passes straight through the rounding."""
+        warp = self.inputs.warp
+        return gradient if warp is UNWARPED else warp.pull(self.rounded(x), gradient)
+
     def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
         """Posterior of the batches x (B, q, d); the gradient passes straight through the rounding."""
         rows = x.shape[0] if gradient_rows is None else gradient_rows
@@ -222,7 +231,7 @@ class GPPosterior:
                     part = Chunk(*(saved_tensor[: stop - start] for saved_tensor in chunk))
                     gradients.append(self._backward(part, dmean[start:stop], dfactor[start:stop]))
                 start = stop
-            return _joined(gradients) if gradients else torch.zeros_like(x[:0])
+            return self.unwarped(x[:rows], _joined(gradients)) if gradients else torch.zeros_like(x[:0])
 
         failed = _joined(failures) | self.cholesky.failed
         return BatchPosterior(_joined(means), _joined(factors) * self.scale, failed, jitter, pullback)

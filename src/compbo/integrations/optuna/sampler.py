@@ -67,6 +67,7 @@ class CompBOSampler(BaseSampler):
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
         outputs: transform of the values before the fit, as in `compbo.Settings`.
+        inputs: warp of the parameters in front of the kernel, as in `compbo.Settings`.
         raw_batches: batches among which the start points are chosen.
         restarts: start points of a maximisation.
         steps: of a maximisation.
@@ -89,6 +90,7 @@ class CompBOSampler(BaseSampler):
         kernel: str = "matern52",
         priors: str = "paper",
         outputs: str = "auto",
+        inputs: str = "none",
         raw_batches: int = 1024,
         restarts: int = 32,
         steps: int = 64,
@@ -106,6 +108,7 @@ class CompBOSampler(BaseSampler):
             kernel=kernel,
             priors=priors,
             outputs=outputs,
+            inputs=inputs,
             starts=StartPolicy(raw_batches, restarts),
             budget=Budget(steps),
             minibatch=minibatch,

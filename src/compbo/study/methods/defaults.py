@@ -38,6 +38,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "compbo-cadam-90": {"maximizer": "CAdam", "starts": compbo.StartPolicy(around_incumbents=0.9)},
         "compbo-adamos-90": {"maximizer": "AdamOS-ERM", "starts": compbo.StartPolicy(around_incumbents=0.9)},
         "compbo-dimension-scaled": {"priors": "dimension-scaled"},
+        "compbo-warped": {"inputs": "warped"},
         "compbo-model-128": {"model_points": 128},
     }
 )
@@ -53,14 +54,16 @@ def settings_of(variant: str) -> Pairs:
         variant: a key of `VARIANTS`.
 
     Returns:
-        The settings by name, except those that a cell has as fields of its own.
+        The settings by name, except those that a cell has as fields of its own and later options that are not used.
 
     >>> dict(settings_of("compbo-outputs-none"))["outputs"]
     '"none"'
     """
     # The initial design is told, the same to every method.
     settings = compbo.Settings(initial_points=1, **VARIANTS[variant]).to_dict()
-    return sorted_pairs({name: json.dumps(value) for name, value in settings.items() if name not in FROM_CELL})
+    # A cell that names no later option is the one that was run before there was this option.
+    named = {name: value for name, value in settings.items() if compbo.Settings.LATER.get(name, ...) != value}
+    return sorted_pairs({name: json.dumps(value) for name, value in named.items() if name not in FROM_CELL})
 
 
 class DefaultMethod:

@@ -38,6 +38,7 @@ class MaximizerMethod:
             budget=compbo.Budget(steps=inner.steps),
             minibatch=inner.minibatch,
             model_points=None,  # the paper's model is that of all observations
+            inputs="none",  # and of the parameters as they are
             **required_surrogate(cell).arguments(),
         )
 

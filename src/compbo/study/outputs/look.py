@@ -77,6 +77,7 @@ _COLOURS = {
     "compbo-random": "#bbbbbb",
     "compbo-around-90": "#6699cc",
     "compbo-dimension-scaled": "#aa4466",
+    "compbo-warped": "#0077bb",
     "compbo-model-128": "#228833",
     "compbo-sequential": "#4477aa",
     "thompson-function": "#222222",
