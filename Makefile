@@ -61,6 +61,7 @@ results: $(STAMP)  ## docs/reproduction.md, docs/defaults.md, docs/league.md, th
 	@$(BIN)/python -m tools.reproduction
 	@$(BIN)/python -m benchmarks.defaults.page
 	@$(BIN)/python -m benchmarks.why.page
+	@$(BIN)/python -m benchmarks.portfolios.page
 	@$(BIN)/python -m tools.figures why
 	@$(BIN)/python -m benchmarks.league.page
 	@$(BIN)/python -m benchmarks.readme

@@ -70,7 +70,9 @@ def test_drawn_betas_depend_on_seed_and_batch() -> None:
 def test_a_variant_is_compared_on_the_tasks_and_seeds_that_both_ran() -> None:
     rows = [("a", 0, "default", 2.0), ("a", 0, "ucb", 1.0), ("a", 1, "ucb", 9.0), ("b", 0, "default", 1.0)]
     table = pd.DataFrame(rows, columns=["task", "seed", "variant", "last"]).assign(first=10.0)
-    assert [(d.setting, d.middle) for d in page.effects(table)] == [("ucb", pytest.approx(0.5)), ("default", 1.0)]
+    ucb, default = page.effects(table)
+    assert (ucb.variant, ucb.runs, ucb.tasks, ucb.better) == ("ucb", 1, 1, 1)
+    assert (ucb.ratio, default.ratio, default.runs) == (pytest.approx(0.5), 1.0, 2)
 
 
 def test_the_page_is_current() -> None:

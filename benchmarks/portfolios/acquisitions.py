@@ -75,7 +75,7 @@ class OwnBetas(MaxMean):
 
     def _width(self, samples: PosteriorSamples) -> Tensor:
         betas = [*self.betas, *([2.0] * (samples.mean.shape[1] - len(self.betas)))]
-        return torch.tensor(betas, dtype=DTYPE).mul_(math.pi / 2.0).sqrt_().unsqueeze(-1)
+        return torch.tensor([[math.sqrt(beta * math.pi / 2.0)] for beta in betas], dtype=DTYPE)
 
     def inner(self, samples: PosteriorSamples, best: float) -> Tensor:  # noqa: ARG002 - no incumbent
         """mu + sqrt(beta_j pi / 2) |L z|."""

@@ -5,30 +5,52 @@ python -m benchmarks.portfolios.page
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 import pandas as pd
 
-from benchmarks.defaults.page import SMALLEST
+from benchmarks.defaults.page import PAGE, RESAMPLES, SMALLEST
 from benchmarks.portfolios.measure import load
 from benchmarks.portfolios.policies import VARIANTS
-from benchmarks.why.page import PAGE, Difference, ratios
 
 BEGIN, END = "<!-- portfolios -->", "<!-- /portfolios -->"
 BASE = "default"
+TITLES = {(8, 0): "batches of 8", (8, 1): "batches of 8 beside 8 pending points", (1, 0): "one point at a time"}
 
 
-def effects(rows: pd.DataFrame) -> list[Difference]:
-    """The regret of every variant in units of the default's, on the tasks and seeds that both ran, the best first.
+class Effect(NamedTuple):
+    """The regret of a variant in units of the default's: geometric mean over tasks, with its 95 % interval."""
+
+    variant: str
+    ratio: float
+    low: float
+    high: float
+    better: int  # tasks on which the mean over the seeds is better
+    tasks: int
+    runs: int
+
+
+def effects(rows: pd.DataFrame) -> list[Effect]:
+    """Every variant against the default, on the tasks and seeds that both ran.
 
     Args:
-        rows: of one kind of runs.
+        rows: of one kind of runs. The optimum of all tasks is 0.
+
+    Returns:
+        The best first. Intervals are from a bootstrap over the tasks: many variants have one seed.
     """
-    floored = rows.assign(last=rows["last"].clip(lower=SMALLEST * rows["first"]), setting=rows["variant"])
+    regret = (rows["last"] / rows["first"]).clip(lower=SMALLEST)
+    logs = rows.assign(log=np.log(regret)).pivot_table("log", ["task", "seed"], "variant")
     found = []
-    for name in floored["variant"].unique():
-        both = floored[floored["variant"].isin([BASE, name])]
-        complete = both.groupby(["task", "seed"])["variant"].transform("nunique") == both["variant"].nunique()
-        found += [d for d in ratios(both[complete], BASE) if d.setting == name]
-    return sorted(found, key=lambda d: d.middle)
+    for name in logs.columns:
+        paired = (logs[name] - logs[BASE]).dropna()
+        means = paired.groupby("task").mean().to_numpy()
+        drawn = means[np.random.default_rng(0).integers(len(means), size=(RESAMPLES, len(means)))].mean(1)
+        low, high = np.exp(np.quantile(drawn, [0.025, 0.975]))
+        ratio, better = float(np.exp(means.mean())), int((means < 0).sum())
+        found.append(Effect(str(name), ratio, float(low), float(high), better, len(means), len(paired)))
+    return sorted(found, key=lambda effect: effect.ratio)
 
 
 def table_of(rows: pd.DataFrame, title: str) -> str:
@@ -41,23 +63,23 @@ def table_of(rows: pd.DataFrame, title: str) -> str:
     Returns:
         A table, a row for every variant.
     """
-    lines = [f"| {title} | regret / the default's | 95 % interval | runs |", "|---|---|---|---|"]
-    counts = rows["variant"].value_counts()
+    lines = [f"| {title} | regret / the default's | 95 % interval | better on | runs |", "|---|---|---|---|---|"]
     lines += [
-        f"| {VARIANTS[d.setting].words} | {d.middle:.2f} | {d.low:.2f} to {d.high:.2f} | {counts[d.setting]} |"
-        for d in effects(rows)
+        f"| {VARIANTS[e.variant].words} | {e.ratio:.2f} | {e.low:.2f} to {e.high:.2f} "
+        f"| {e.better} of {e.tasks} tasks | {e.runs} |"
+        for e in effects(rows)
     ]
     return "\n".join(lines)
 
 
 def section() -> str:
-    """Three tables: batches of 8, of 8 beside pending points, of one point."""
+    """A table for each kind of runs: batches of 8, of 8 beside pending points, of one point."""
     table = pd.DataFrame(load())
     parts = []
-    for (q, pending), rows in table.groupby(["q", "pending"], sort=False):
-        beside = f", beside {pending * q} pending" if pending else ""
-        parts.append(table_of(rows, f"batches of {q}{beside}, {rows['task'].nunique()} tasks"))
-    return "\n\n".join(reversed(parts))
+    for (q, pending), title in TITLES.items():
+        rows = table[(table["q"] == q) & (table["pending"] == pending)]
+        parts.append(table_of(rows, title))
+    return "\n\n".join(parts)
 
 
 def filled(text: str) -> str:

@@ -23,7 +23,7 @@ RESAMPLES = 2000
 
 
 class Difference(NamedTuple):
-    """A setting minus the base: mean over the tasks of paired differences, with its 95 % interval."""
+    """A setting against the base: the middle, and from where to where."""
 
     setting: str
     middle: float
@@ -31,26 +31,42 @@ class Difference(NamedTuple):
     high: float
 
 
-def differences(table: pd.DataFrame, values: pd.Series, base: str = BASE) -> list[Difference]:
-    """Every setting against the base, paired by all that the rows have in common.
+def differences(climbs: pd.DataFrame, column: str) -> list[Difference]:
+    """Every setting minus the base in one column of the climbs.
 
     Args:
-        table: with the columns task, setting and seed, and perhaps observations.
-        values: a number for every row of it.
-        base: the setting that is subtracted.
+        climbs: rows of why_climbs.csv.
+        column: of numbers.
 
     Returns:
-        One for every setting, in their order; the interval is from a bootstrap that draws the seeds of a task again.
+        Median, 10 % and 90 % quantile of the differences by case, for every setting in their order.
     """
-    keys = [name for name in ("task", "seed", "observations") if name in table.columns]
-    wide = table[[*keys, "setting"]].assign(value=values).pivot_table("value", keys, "setting")
+    wide = climbs.pivot_table(column, ["task", "seed", "observations"], "setting")
+    apart = wide.sub(wide[BASE], axis=0).quantile([0.5, 0.1, 0.9])
+    return [Difference(name, *map(float, apart[name])) for name in climbs["setting"].unique()]
+
+
+def ratios(runs: pd.DataFrame) -> list[Difference]:
+    """The final regret of every setting in units of the base's; the optimum of all tasks is 0.
+
+    Args:
+        runs: rows of why_runs.csv.
+
+    Returns:
+        Geometric means over tasks, paired by task and seed, with 95 % intervals from a bootstrap over the seeds.
+    """
+    logs = regrets(runs)
     found = []
-    for setting in table["setting"].unique():
-        by_seed = (wide[setting] - wide[base]).groupby(["task", "seed"]).mean()
-        by_task = [group.to_numpy() for _, group in by_seed.groupby("task")]
-        middle = float(np.mean([group.mean() for group in by_task]))
-        found.append(Difference(setting, middle, *_interval(by_task)))
+    for name in runs["setting"].unique():
+        by_task = [group.to_numpy() for _, group in (logs[name] - logs[BASE]).groupby("task")]
+        middle = np.mean([group.mean() for group in by_task])
+        found.append(Difference(name, *(float(np.exp(number)) for number in (middle, *_interval(by_task)))))
     return found
+
+
+def regrets(runs: pd.DataFrame) -> pd.DataFrame:
+    """The logarithm of the final regret by task and seed, a column for every setting."""
+    return runs.assign(log=np.log(runs["last"] / runs["first"])).pivot_table("log", ["task", "seed"], "setting")
 
 
 def _interval(by_task: Sequence[np.ndarray]) -> tuple[float, float]:
@@ -58,17 +74,6 @@ def _interval(by_task: Sequence[np.ndarray]) -> tuple[float, float]:
     draws = [task[generator.integers(len(task), size=(RESAMPLES, len(task)))].mean(1) for task in by_task]
     low, high = np.quantile(np.mean(draws, axis=0), [0.025, 0.975])
     return float(low), float(high)
-
-
-def regrets(runs: pd.DataFrame) -> pd.Series:
-    """Logarithms of last / first loss of the runs: the optimum of all tasks is 0."""
-    return pd.Series(np.log(runs["last"] / runs["first"]))
-
-
-def ratios(runs: pd.DataFrame, base: str = BASE) -> list[Difference]:
-    """Final regret of the runs in units of the base's, a geometric mean."""
-    found = differences(runs, regrets(runs), base)
-    return [Difference(d.setting, *(float(np.exp(number)) for number in d[1:])) for d in found]
 
 
 def section(climbs: pd.DataFrame, runs: pd.DataFrame) -> str:
@@ -82,19 +87,19 @@ def section(climbs: pd.DataFrame, runs: pd.DataFrame) -> str:
         Two tables.
     """
     columns = ["joint_ucb", "mean", "deviation", "distance", "moved", "luck"]
-    means = climbs.groupby("setting", sort=False)[columns].mean()
+    middles = climbs.groupby("setting", sort=False)[columns].median()
     titles = ["joint UCB reached", "posterior mean", "standard deviation", "to the nearest incumbent"]
     titles += ["moved from the start", "luck of the winners"]
     lines = ["| climbed with | " + " | ".join(titles) + " |", "|---|" + "---|" * len(titles)]
-    lines += [f"| {name} | " + " | ".join(f"{row[c]:.2f}" for c in columns) + " |" for name, row in means.iterrows()]
+    lines += [f"| {name} | " + " | ".join(f"{row[c]:.2f}" for c in columns) + " |" for name, row in middles.iterrows()]
     tasks = list(runs["task"].unique())
-    by_task = np.exp(runs.assign(log=regrets(runs)).groupby(["setting", "task"])["log"].mean().unstack())
-    relative = by_task.div(by_task.loc[BASE])
+    logs = regrets(runs)
+    relative = np.exp(logs.sub(logs[BASE], axis=0).groupby("task").mean())
     titles = [task.replace("_", " ") for task in tasks]
     lines += ["", f"| climbed with | final regret / {BASE}'s | 95 % interval | " + " | ".join(titles) + " |"]
     lines.append("|---|---|---|" + "---|" * len(tasks))
     for d in ratios(runs):
-        cells = " | ".join(f"{relative.loc[d.setting, task]:.2f}" for task in tasks)
+        cells = " | ".join(f"{relative.loc[task, d.setting]:.2f}" for task in tasks)
         lines.append(f"| {d.setting} | {d.middle:.2f} | {d.low:.2f} to {d.high:.2f} | {cells} |")
     return "\n".join(lines)
 

@@ -32,14 +32,14 @@ def draw() -> Figure:
     climbs, runs = pd.read_csv(CLIMBS), pd.read_csv(RUNS)
     figure, axes = pyplot.subplots(1, 4, figsize=(7.2, 3.1), sharey=True, width_ratios=(1, 1, 1, 1.2))
     for panel, (column, title) in zip(axes, PANELS, strict=False):
-        _dots(panel, differences(climbs, climbs[column]))
+        _dots(panel, differences(climbs, column))
         panel.axvline(0.0, color=GREY, linewidth=0.8)
         panel.set_title(title, loc="left")
         panel.set_xlabel(f"minus {BASE}'s")
     _dots(axes[3], ratios(runs))
     axes[3].axvline(1.0, color=GREY, linewidth=0.8)
     axes[3].set_title("final regret of runs", loc="left")
-    axes[3].set_xlabel(f"in units of {BASE}'s; left is better")
+    axes[3].set_xlabel(f"over {BASE}'s")
     names = list(SETTINGS)
     axes[0].set_yticks(range(len(names)), names)
     axes[0].invert_yaxis()
@@ -51,3 +51,4 @@ def _dots(axes: Axes, found: Sequence[Difference]) -> None:
         colour = BLUE if SETTINGS[name].acquisition == UCB() else ORANGE
         axes.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="round")
         axes.plot(middle, y, "o", color=colour, markersize=5)
+    axes.margins(x=0.12)

@@ -72,6 +72,8 @@ _COLOURS = {
     "compbo-sr": "#ddcc77",
     "compbo-logei": "#661100",
     "compbo-ucb-sr-logei": "#cc6677",
+    "compbo-ucb4-sr": "#7a7a1f",
+    "compbo-ucb05-sr": "#c9b35b",
     "compbo-cadam": "#882255",
     "compbo-adam": "#aa4499",
     "compbo-random": "#bbbbbb",
