@@ -36,26 +36,20 @@ class Plan(NamedTuple):
 FOUR = ("griewank_10", "valley_60", "michalewicz_10", "ellipsoid_20")
 EIGHT = (*FOUR, "griewank_40", "schwefel_20", "pushing_14", "valley_20")
 ONE = ("griewank_10", "michalewicz_10", "valley_20", "ellipsoid_20")
-BESIDE = ("griewank_10", "ellipsoid_20", "valley_20", "griewank_40")
-HOPEFUL = ("default", "ucb4+sr", "winstay", "beta-ask")
-OTHERS = (
-    "ucb0.25+sr",
-    "ucb0.5+sr",
-    "ucb2+ucb0.1",
-    "blend+sr",
-    "marginal+sr",
-    "mixed",
-    "mixedmax",
-    "credit",
-    "beta-point",
-)
+BESIDE = ("ellipsoid_20", "valley_20", "griewank_40")
+BOTH = ("default", "winstay")
+HOPEFUL = (*BOTH, "ucb4+sr", "beta-ask")
+TURNS = ("ucb0.25+sr", "ucb0.5+sr", "ucb2+ucb0.1", "blend+sr", "marginal+sr")
+OTHERS = (*TURNS, "mixed", "mixedmax", "credit", "beta-point")
+# First all variants, then the best of them on more tasks and seeds.
 PLANS = (
     Plan(8, 0, 16, FOUR, (0,), OTHERS),
-    Plan(8, 0, 16, EIGHT, (0, 1), HOPEFUL),
-    Plan(8, 0, 16, EIGHT, (0,), ("logei",)),
-    Plan(8, 1, 16, BESIDE, (0,), HOPEFUL[:3]),
+    Plan(8, 0, 16, EIGHT, (0,), (*HOPEFUL, "logei")),
+    Plan(8, 0, 16, ("griewank_10", "ellipsoid_20", "michalewicz_10"), (1,), HOPEFUL),
+    Plan(8, 0, 16, EIGHT, (1,), BOTH),
+    Plan(8, 1, 16, BESIDE, (0,), BOTH),
     Plan(1, 0, 48, ONE, (0,), (*HOPEFUL, "ucb0.5+sr", "ucb", "sr")),
-    Plan(1, 0, 48, ONE, (1,), HOPEFUL[:3]),
+    Plan(1, 0, 48, ONE, (1,), BOTH),
 )
 
 

@@ -96,7 +96,12 @@ def section(climbs: pd.DataFrame, runs: pd.DataFrame) -> str:
     logs = regrets(runs)
     relative = np.exp(logs.sub(logs[BASE], axis=0).groupby("task").mean())
     titles = [task.replace("_", " ") for task in tasks]
-    lines += ["", f"| climbed with | final regret / {BASE}'s | 95 % interval | " + " | ".join(titles) + " |"]
+    lines += [
+        "",
+        f"| climbed with, {len(logs)} runs each | final regret / {BASE}'s | 95 % interval | "
+        + " | ".join(titles)
+        + " |",
+    ]
     lines.append("|---|---|---|" + "---|" * len(tasks))
     for d in ratios(runs):
         cells = " | ".join(f"{relative.loc[task, d.setting]:.2f}" for task in tasks)
