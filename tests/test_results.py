@@ -11,7 +11,6 @@ import pytest
 from benchmarks import readme
 from benchmarks.defaults import page as defaults
 from benchmarks.league import page as league
-from benchmarks.why import page as why
 from tools import reproduction
 
 from compbo.study.outputs.compact import from_bytes
@@ -32,22 +31,6 @@ def test_the_page_on_the_defaults_is_current() -> None:
     text = defaults.PAGE.read_text(encoding="utf-8")
     assert table in text
     assert defaults.large_table(from_bytes(defaults.LARGE.read_bytes())) in text
-
-
-def test_what_is_said_of_the_default_maximizer_is_current() -> None:
-    text = why.PAGE.read_text(encoding="utf-8")
-    assert why.filled(text) == text, "run: make results"
-
-
-def test_differences_are_paired_with_the_base_and_averaged_by_task() -> None:
-    def row(task: str, seed: int, setting: str, last: float) -> dict[str, object]:
-        return {"task": task, "seed": seed, "setting": setting, "first": 10.0, "last": last}
-
-    rows = [row("a", 0, why.BASE, 1.0), row("a", 1, why.BASE, 2.0), row("b", 0, why.BASE, 4.0)]
-    rows += [row("a", 0, "other", 0.5), row("a", 1, "other", 1.0), row("b", 0, "other", 1.0)]
-    base, other = why.ratios(pd.DataFrame(rows))
-    assert (base.setting, base.middle, base.low, base.high) == (why.BASE, 1.0, 1.0, 1.0)
-    assert other.middle == pytest.approx((0.5 * 0.25) ** 0.5)  # the two seeds of task a count once
 
 
 def test_the_page_on_the_league_is_current() -> None:
