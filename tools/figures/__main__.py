@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 
 from compbo.study.outputs.figures.canvas import METADATA, STYLE
-from tools.figures import forms, plateau, step, tracker
+from tools.figures import forms, plateau, step, tracker, why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +22,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "forms": forms.draw,
     "tracker": tracker.draw,
     "plateau": plateau.draw,
+    "why": why.draw,
 }
 
 

@@ -27,6 +27,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "compbo-sr": {"acquisition": "sr"},
         "compbo-logei": {"acquisition": "logei"},
         "compbo-ucb-sr-logei": {"acquisition": ("ucb", "sr", "logei")},
+        "compbo-ucb4-sr": {"acquisition": (compbo.UCB(4.0), "sr")},
+        "compbo-ucb05-sr": {"acquisition": (compbo.UCB(0.5), "sr")},
         "compbo-cadam": {"maximizer": "CAdam"},
         "compbo-adam": {"maximizer": "Adam-ERM"},
         "compbo-random": {"maximizer": "RS"},
