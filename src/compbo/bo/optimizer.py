@@ -58,7 +58,7 @@ class Optimizer:
         space: Space | Mapping[str, Any],
         *,
         acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-        maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
+        maximizer: str | Maximizer | Callable[..., Any] = "CAdam",
         hyperparameters: Mapping[str, Any] = MappingProxyType({}),
         batch_size: int = 1,
         direction: Direction = "minimize",

@@ -65,11 +65,11 @@ class Settings:
     >>> import compbo
     >>> settings = compbo.Settings(priors="paper", outputs="none", acquisition="ucb")
     >>> settings.acquisition, settings.maximizer.name
-    (UCB(beta=2.0), 'CAdam-ME')
+    (UCB(beta=2.0), 'CAdam')
     """
 
     acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio"
-    maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME"
+    maximizer: str | Maximizer | Callable[..., Any] = "CAdam"
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
     batch_size: int = 1
     direction: Direction = "minimize"

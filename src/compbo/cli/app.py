@@ -157,7 +157,7 @@ def optimize(
     maximizer: Annotated[
         str,
         typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD, autocompletion=maximizers),
-    ] = "CAdam-ME",
+    ] = "CAdam",
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of the values, if known.", rich_help_panel=METHOD)
     ] = None,

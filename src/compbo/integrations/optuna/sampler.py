@@ -78,7 +78,7 @@ class CompBOSampler(BaseSampler):
         self,
         *,
         acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition] = "portfolio",
-        maximizer: str | Maximizer | Callable[..., Any] = "CAdam-ME",
+        maximizer: str | Maximizer | Callable[..., Any] = "CAdam",
         batch_size: int = 1,
         seed: int | None = None,
         n_startup_trials: int = 10,
