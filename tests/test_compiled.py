@@ -189,7 +189,7 @@ class TestChoice:
 
     def test_another_name_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("COMPBO_BACKEND", "cuda")
-        with pytest.raises(OptionError, match="COMPBO_BACKEND must be 'torch' or 'compiled', got 'cuda'"):
+        with pytest.raises(OptionError, match="COMPBO_BACKEND must be 'torch', 'single' or 'compiled', got 'cuda'"):
             chosen_backend()
 
     @pytest.mark.usefixtures("compiled")

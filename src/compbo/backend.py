@@ -1,8 +1,9 @@
 """The backend: what computes the acquisition function and its gradient during a maximisation.
 
-`torch` is the reference: PyTorch alone. `compiled` is the same mathematics in code that Numba compiles, equal to
-rounding. It has to be asked for, by COMPBO_BACKEND=compiled: last bits differ, and what a seed leads to must not depend
-on which packages are installed.
+`torch` is the reference: PyTorch alone, in double precision. `single` ranks raw batches and climbs with products in
+single precision, where the condition of the covariance allows it (`surrogate/single.py`). `compiled` is the same
+mathematics in code that Numba compiles, equal to rounding. Both have to be asked for, by COMPBO_BACKEND: bits differ,
+and what a seed leads to must not depend on which packages are installed.
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ from compbo.errors import OptionError
 from compbo.extras import load_optional
 
 VARIABLE = "COMPBO_BACKEND"
-TORCH, COMPILED = "torch", "compiled"
+TORCH, SINGLE, COMPILED = "torch", "single", "compiled"
+BACKENDS = (TORCH, SINGLE, COMPILED)
+DEFAULT = TORCH
 
 
 def chosen_backend() -> str:
-    """The backend that COMPBO_BACKEND asks for, "torch" or "compiled"; "torch" where it is not set.
+    """The backend that COMPBO_BACKEND asks for, "torch", "single" or "compiled"; DEFAULT where it is not set.
 
     Raises:
         OptionError: for another name.
         ModuleNotFoundError: for "compiled" without Numba, with the command that installs it.
 
-    >>> chosen_backend() in (TORCH, COMPILED)
+    >>> chosen_backend() in BACKENDS
     True
     """
-    given = os.environ.get(VARIABLE, TORCH)
-    if given not in (TORCH, COMPILED):
-        raise OptionError(VARIABLE, "{option} must be 'torch' or 'compiled', got {given!r}.", given=given)
+    given = os.environ.get(VARIABLE, DEFAULT)
+    if given not in BACKENDS:
+        raise OptionError(VARIABLE, "{option} must be 'torch', 'single' or 'compiled', got {given!r}.", given=given)
     if given == COMPILED:
         load_optional("numba", "fast")
     return given

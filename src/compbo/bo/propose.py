@@ -20,7 +20,7 @@ from compbo.bo.second_opinion import Case
 from compbo.bo.starts import boltzmann, raw_batches, spare_batches
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import judge
-from compbo.compiled.choice import backend_of, make_oracle, oracle_threads
+from compbo.compiled.choice import backend_of, climbing_oracle, make_oracle, oracle_threads
 from compbo.maximizers.race import raced
 from compbo.seeds import beside
 from compbo.surrogate.posterior import with_pending
@@ -89,14 +89,15 @@ def propose(
     common = Draw(sobol_normals(width, COMMON_SAMPLE, generator))
     samples = make_samples(maximizer.form, width, minibatch=minibatch, steps=budget.steps)
     oracle = make_oracle(problem.acquisition, posterior, samples, problem.best)
+    climbing = climbing_oracle(oracle)  # the choice and the verdict are those of `oracle`
     with oracle_threads(oracle, starts.restarts * width * posterior.flops_per_row()):
         raw = raw_batches(q, box, problem.incumbents, starts, generator)
-        raw_values = oracle.value(raw, Draw(common.z[:, :minibatch]))
+        raw_values = climbing.value(raw, Draw(common.z[:, :minibatch]))
         picked = boltzmann(raw_values, starts.restarts, starts.eta, generator)
         start_seconds = time.perf_counter() - clock
         left = remaining(budget, start_seconds)
         climb = raced(maximizer, starts.polish) if starts.race else maximizer
-        trace = climb(oracle, raw[picked], budget=left, box=box, generator=generator)
+        trace = climb(climbing, raw[picked], budget=left, box=box, generator=generator)
         chosen = choose(oracle, trace, raw[picked], common)
         case = Case(
             oracle,
@@ -121,7 +122,7 @@ def propose(
             maximise_seconds=time.perf_counter() - clock - start_seconds,
             maximizer=maximizer.name,
             acquisition=problem.acquisition.name,
-            backend=backend_of(oracle),
+            backend=backend_of(climbing),
         ),
     )
 

@@ -47,7 +47,7 @@ class Telemetry:
     maximise_seconds: float = 0.0  # ascent, choice of the batch and verdict
     maximizer: str = ""  # its name
     acquisition: str = ""  # its name; of a portfolio, the member whose turn it was
-    backend: str = ""  # what computed the acquisition function: see `compbo.backend`
+    backend: str = ""  # what computed the acquisition function while it was climbed: see `compbo.backend`
     inputs: str = ""  # warp of the parameters that was fitted with the model, with its shapes
     outputs: str = ""  # transform of the values that the model was fitted to, with its shape
     replaced: int = 0  # points that repeated an earlier one

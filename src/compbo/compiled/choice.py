@@ -1,4 +1,4 @@
-"""Which oracle computes an acquisition function: the one of PyTorch, or the compiled one."""
+"""Which oracle computes an acquisition function: PyTorch's, in double or in single precision, or compiled."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from compbo.acquisition.oracle import AcquisitionOracle
-from compbo.backend import COMPILED, TORCH, chosen_backend
+from compbo.backend import COMPILED, SINGLE, TORCH, chosen_backend
+from compbo.surrogate.single import in_single, is_single
 from compbo.threads import single_threaded_blas, threads_for
 
 if TYPE_CHECKING:
@@ -40,9 +41,21 @@ def make_oracle(acquisition: Acquisition, posterior: Posterior, samples: Samples
     return AcquisitionOracle(acquisition, posterior, samples, best)
 
 
+def climbing_oracle(oracle: AcquisitionOracle) -> AcquisitionOracle:
+    """What ranks raw batches and climbs in place of `oracle`: the same in single precision, if asked for and safe."""
+    if chosen_backend() != SINGLE:
+        return oracle
+    posterior = in_single(oracle.posterior)
+    if posterior is oracle.posterior:
+        return oracle
+    return AcquisitionOracle(oracle.acquisition, posterior, oracle.samples, oracle.best)
+
+
 def backend_of(oracle: AcquisitionOracle) -> str:
-    """The name of the backend of an oracle: "torch" or "compiled"."""
-    return TORCH if type(oracle) is AcquisitionOracle else COMPILED
+    """The name of the backend of an oracle: "torch", "single" or "compiled"."""
+    if type(oracle) is not AcquisitionOracle:
+        return COMPILED
+    return SINGLE if is_single(oracle.posterior) else TORCH
 
 
 @contextmanager
@@ -51,7 +64,7 @@ def oracle_threads(oracle: AcquisitionOracle, flops: float) -> Iterator[None]:
 
     Compiled code has one, even if more are allowed: no bit depends on their number.
     """
-    if backend_of(oracle) == TORCH:
+    if backend_of(oracle) != COMPILED:
         with threads_for(flops):
             yield
     else:

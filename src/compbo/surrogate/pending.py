@@ -8,6 +8,7 @@ much as without them. With x the batch, p the pending points, U = K C^-1 and cot
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -18,9 +19,11 @@ from compbo.surrogate.posterior import (
     BatchPosterior,
     batches_per_chunk,
     factor_to_covariance_cotangent,
+    minus_product,
     parts,
     times_upper,
 )
+from compbo.types import DTYPE
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -76,6 +79,12 @@ class GPWithPending:
             own - half @ half.mT,
         )
 
+    def over(self, posterior: GPPosterior) -> GPWithPending:
+        """The same pending points beside the same posterior in another precision; their own part stays as it is."""
+        other = copy(self)
+        other.posterior = posterior
+        return other
+
     @property
     def dim(self) -> int:
         """Number d of input dimensions."""
@@ -125,7 +134,7 @@ class GPWithPending:
         b, q, _ = x.shape
         points = gp.inputs(x if gp.rounder is None else gp.rounder(x))
         left = left_factor(points)
-        cross = _reshaped(gp.kernel.evaluate(left.flatten(0, 1) @ gp._train_right), b)
+        cross = _reshaped(gp.kernel.evaluate(left.flatten(0, 1).to(gp.precision) @ gp._train_right), b)
         own = gp.kernel.evaluate(left @ right_factor(points).mT)
         beside = _reshaped(gp.kernel.evaluate(left.flatten(0, 1) @ fixed.right), b)
         if gp.well_conditioned and with_gradient:
@@ -134,12 +143,12 @@ class GPWithPending:
             weights = times_upper(cross.value.flatten(0, 1), gp.inverse_factor).reshape(b, q, -1)
             other, pending = weights, fixed.half
         covariance = x.new_empty(b, q + len(self.pending), q + len(self.pending))
-        covariance[:, :q, :q] = torch.baddbmm(own.value, weights, other.mT, alpha=-1.0)
-        covariance[:, :q, q:] = beside.value - weights @ pending.mT
+        covariance[:, :q, :q] = minus_product(own.value, weights, other)
+        covariance[:, :q, q:] = beside.value - weights @ pending.to(gp.precision).mT
         covariance[:, q:, :q] = covariance[:, :q, q:].mT
         covariance[:, q:, q:] = fixed.covariance
         chol = cholesky(covariance, gp._rounding)
-        mean = torch.cat([cross.value @ gp.alpha + gp.output_shift, fixed.mean.expand(b, -1)], 1)
+        mean = torch.cat([(cross.value @ gp.alpha).to(DTYPE) + gp.output_shift, fixed.mean.expand(b, -1)], 1)
         return mean, chol, _Chunk(points, cross.slope, weights, own.slope, beside.slope, chol.factor)
 
     def _backward(self, chunk: _Chunk, dmean: Tensor, dfactor: Tensor) -> Tensor:
@@ -147,12 +156,12 @@ class GPWithPending:
         b, q, d = chunk.points.shape
         dcovariance = factor_to_covariance_cotangent(chunk.factor, dfactor * gp.scale)[:, :q]
         dself, dbeside = dcovariance[..., :q], dcovariance[..., q:]
-        if gp.well_conditioned:
-            pulled = (dbeside @ fixed.weights).baddbmm_(dself, chunk.weights)
-        else:
-            pulled = (dbeside @ fixed.half).baddbmm_(dself, chunk.weights) @ gp.inverse_factor
+        pending = (fixed.weights if gp.well_conditioned else fixed.half).to(gp.precision)
+        pulled = (dbeside.to(gp.precision) @ pending).baddbmm_(dself.to(gp.precision), chunk.weights)
+        if not gp.well_conditioned:
+            pulled = gp.through_factor(pulled.flatten(0, 1)).reshape(b, q, -1)
         # dK_x, then W = dK * dk/dr2 for the observations, the batch itself and the pending points
-        dcross = (dmean[:, :q, None] * gp.alpha).sub_(pulled, alpha=2.0)
+        dcross = (dmean[:, :q, None].to(gp.precision) * gp.alpha).sub_(pulled, alpha=2.0)
         products = (dcross.mul_(chunk.slope).flatten(0, 1) @ gp._train_and_ones).reshape(b, q, d + 1)
         own = dself.mul(chunk.self_slope).mul_(2.0)
         beside = dbeside.mul(chunk.beside_slope).mul_(2.0)

@@ -138,6 +138,7 @@ class GPPosterior:
     """
 
     extra_points = 0
+    precision = DTYPE  # of everything that has n columns; the rest is double: see `single.py`
 
     def __init__(
         self,
@@ -206,6 +207,10 @@ class GPPosterior:
         warp = self.inputs.warp
         return gradient if warp is UNWARPED else warp.pull(self.rounded(x), gradient)
 
+    def through_factor(self, half: Tensor) -> Tensor:
+        """U = Ks C^-1 (m, n) from half = Ks Linv^T (m, n)."""
+        return half @ self.inverse_factor
+
     def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
         """Posterior of the batches x (B, q, d); the gradient passes straight through the rounding."""
         rows = x.shape[0] if gradient_rows is None else gradient_rows
@@ -240,16 +245,16 @@ class GPPosterior:
         b, q, d = x.shape
         points = self.inputs(self.rounded(x))
         norms = (points * points).sum(-1, keepdim=True)
-        left = torch.cat([points, norms, torch.ones_like(norms)], -1)
+        left = torch.cat([points, norms, torch.ones_like(norms)], -1).to(self.precision)
         cross = self.kernel.evaluate(left.reshape(b * q, d + 2) @ self._train_right)
         own = self.kernel.evaluate(torch.baddbmm(norms + norms.mT, points, points.mT, alpha=-2.0))
-        mean = (cross.value @ self.alpha).reshape(b, q).add_(self.output_shift)
+        mean = (cross.value @ self.alpha).reshape(b, q).to(DTYPE).add_(self.output_shift)
         if self.well_conditioned and with_gradient:
             weights = (cross.value @ self.inverse).reshape(b, q, -1)
-            covariance = torch.baddbmm(own.value, weights, cross.value.reshape(b, q, -1).mT, alpha=-1.0)
+            covariance = minus_product(own.value, weights, cross.value.reshape(b, q, -1))
         else:
             weights = times_upper(cross.value, self.inverse_factor).reshape(b, q, -1)  # Ks Linv^T
-            covariance = torch.baddbmm(own.value, weights, weights.mT, alpha=-1.0)
+            covariance = minus_product(own.value, weights, weights)
         chol = cholesky(covariance, self._rounding)
         return mean, chol, Chunk(points, cross.slope.reshape(b, q, -1), weights, own.slope, chol.factor)
 
@@ -258,9 +263,10 @@ class GPPosterior:
         dcovariance = factor_to_covariance_cotangent(chunk.factor, dfactor * self.scale)
         weights = chunk.weights
         if not self.well_conditioned:
-            weights = (weights.reshape(b * q, -1) @ self.inverse).reshape(b, q, -1)
+            weights = self.through_factor(weights.reshape(b * q, -1)).reshape(b, q, -1)
         # dKs = dmu alpha^T - 2 dSigma U, then W = dKs * dk/dr2
-        dcross = (dmean.unsqueeze(-1) * self.alpha).baddbmm_(dcovariance, weights, alpha=-2.0)
+        dcross = dmean.to(self.precision).unsqueeze(-1) * self.alpha
+        dcross.baddbmm_(dcovariance.to(self.precision), weights, alpha=-2.0)
         w = dcross.mul_(chunk.slope).reshape(b * q, -1)
         # dP = 2 (rowsum(W) P - W A), and twice that for Kss, whose two ends both move
         products = (w @ self._train_and_ones).reshape(b, q, d + 1)
@@ -279,6 +285,13 @@ def parts(x: Tensor, rows: int, size: int) -> Iterator[tuple[Tensor, bool]]:
     for low, high, with_gradient in ((0, min(rows, len(x)), True), (rows, len(x), False)):
         for start in range(low, high, size):
             yield x[start : min(start + size, high)], with_gradient
+
+
+def minus_product(covariance: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """covariance (b, q, q) - left right^T, in its precision; the product in that of left and right (b, q, n)."""
+    if left.dtype == covariance.dtype:
+        return torch.baddbmm(covariance, left, right.mT, alpha=-1.0)
+    return covariance - torch.bmm(left, right.mT)
 
 
 def times_upper(left: Tensor, lower: Tensor) -> Tensor:

@@ -77,7 +77,8 @@ def _processor() -> str:
 def cell_environment(threads: int) -> dict[str, str]:
     """What the process of a cell is told: the threads of every BLAS and of OpenMP, and the backend.
 
-    The backend is always PyTorch: a cell alone determines its digest, not what is installed or set where it runs.
+    The backend is always PyTorch in double precision: a cell alone determines its digest, not what is installed or set
+    where it runs.
 
     Args:
         threads: the number.
