@@ -182,9 +182,9 @@ def oracle_of(acquisition: object, posterior: Posterior) -> AcquisitionOracle:
 
 
 class TestChoice:
-    def test_torch_is_the_default_although_numba_is_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_it_has_to_be_asked_for_although_numba_is_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("COMPBO_BACKEND", raising=False)
-        assert chosen_backend() == "torch"
+        assert chosen_backend() == "single"
         assert backend_of(oracle_of(UCB(), gp())) == "torch"
 
     def test_another_name_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,11 +150,14 @@ def oracle_over(posterior: Posterior) -> AcquisitionOracle:
 
 
 class TestChoice:
-    @pytest.mark.parametrize("backend", [None, "torch", "compiled"])
-    def test_it_has_to_be_asked_for(self, monkeypatch: pytest.MonkeyPatch, backend: str | None) -> None:
+    def test_it_is_the_default(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("COMPBO_BACKEND", raising=False)
-        if backend is not None:
-            monkeypatch.setenv("COMPBO_BACKEND", backend)
+        oracle = oracle_over(gp())
+        assert climbing_oracle(oracle) is not oracle
+
+    @pytest.mark.parametrize("backend", ["torch", "compiled"])
+    def test_the_other_backends_climb_in_double(self, monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
+        monkeypatch.setenv("COMPBO_BACKEND", backend)
         oracle = oracle_over(gp())
         assert climbing_oracle(oracle) is oracle
 

@@ -1,9 +1,9 @@
 """The backend: what computes the acquisition function and its gradient during a maximisation.
 
-`torch` is the reference: PyTorch alone, in double precision. `single` ranks raw batches and climbs with products in
-single precision, where the condition of the covariance allows it (`surrogate/single.py`). `compiled` is the same
-mathematics in code that Numba compiles, equal to rounding. Both have to be asked for, by COMPBO_BACKEND: bits differ,
-and what a seed leads to must not depend on which packages are installed.
+`single`, the default, ranks raw batches and climbs with products in single precision, where the condition of the
+covariance allows it (`surrogate/single.py`). `torch` is the reference: the same in double precision throughout.
+`compiled` is the reference in code that Numba compiles, equal to rounding. COMPBO_BACKEND chooses; the compiled one has
+to be asked for, since what a seed leads to must not depend on which packages are installed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from compbo.extras import load_optional
 VARIABLE = "COMPBO_BACKEND"
 TORCH, SINGLE, COMPILED = "torch", "single", "compiled"
 BACKENDS = (TORCH, SINGLE, COMPILED)
-DEFAULT = TORCH
+DEFAULT = SINGLE
 
 
 def chosen_backend() -> str:
