@@ -18,9 +18,11 @@ RESULTS = ROOT / "results" / "defaults.parquet"
 PAGE = ROOT / "docs" / "defaults.md"
 FIGURE = ROOT / "docs" / "defaults.svg"
 LARGE = ROOT / "results" / "large.parquet"
+SPECIAL = ROOT / "results" / "special.parquet"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 LARGE_BEGIN, LARGE_END = "<!-- large -->", "<!-- /large -->"
-BASE = "compbo-plain"
+SPECIAL_BEGIN, SPECIAL_END = "<!-- special -->", "<!-- /special -->"
+BASE, NO_LEVELS = "compbo-plain", "compbo-no-levels"
 SMALLEST = 1e-3  # of a normalised regret: below it runs count as equal
 MARGIN = 0.05  # by which the smallest loss lies below the best of all runs, where it is not known
 RESAMPLES = 2000
@@ -45,6 +47,7 @@ WORDS = {
     "compbo-cadam-90": 'the same with `maximizer="CAdam"`',
     "compbo-adamos-90": 'the same with `maximizer="AdamOS-ERM"`',
     "compbo-dimension-scaled": 'the default with `priors="dimension-scaled"`',
+    "compbo-no-levels": "the default with `StartPolicy(levels=False)`",
     "compbo-model-128": "the default with `model_points=128`",
     "random-search": "random search",
 }
@@ -81,11 +84,12 @@ def normalised_regrets(table: pd.DataFrame) -> pd.Series:
     return pd.Series((((last - least) / (first - least)).clip(SMALLEST, 1.0) + margin).to_numpy(), index=index)
 
 
-def effects(regret: pd.Series) -> list[Effect]:
+def effects(regret: pd.Series, base: str = BASE) -> list[Effect]:
     """Every variant against the base, on the tasks and seeds that both ran.
 
     Args:
         regret: by task, seed and method.
+        base: the method that the others are compared with.
 
     Returns:
         The best first.
@@ -93,7 +97,7 @@ def effects(regret: pd.Series) -> list[Effect]:
     logs = np.log(regret).unstack("optimiser")
     found = []
     for name in logs.columns:
-        paired = (logs[name] - logs[BASE]).dropna()
+        paired = (logs[name] - logs[base]).dropna()
         if paired.empty:
             continue
         by_task = [group.to_numpy() for _, group in paired.groupby("task")]
@@ -113,29 +117,44 @@ def _interval(by_task: list[np.ndarray]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def table_of(found: list[Effect], regret: pd.Series) -> str:
+def table_of(found: list[Effect], regret: pd.Series, base: str = BASE, unit: str = "the paper's method") -> str:
     """The effects in Markdown, and under them every task.
 
     Args:
         found: the effects.
         regret: by task, seed and method.
+        base: the method that the others are compared with.
+        unit: the same in words.
 
     Returns:
         Two tables.
     """
-    lines = ["| method | regret / the paper's method | 95 % interval | better on | runs |", "|---|---|---|---|---|"]
+    lines = [f"| method | regret / {unit} | 95 % interval | better on | runs |", "|---|---|---|---|---|"]
     lines += [
         f"| {WORDS[e.name]} | {e.ratio:.2f} | {e.low:.2f} to {e.high:.2f} | {e.better} of {e.tasks} tasks | {e.pairs} |"
         for e in found
     ]
     logs = np.log(regret).unstack("optimiser")
-    per_task = np.exp(logs.sub(logs[BASE], axis=0).groupby("task").mean())
-    names = [e.name for e in found if e.name != BASE]
+    per_task = np.exp(logs.sub(logs[base], axis=0).groupby("task").mean())
+    names = [e.name for e in found if e.name != base]
     lines += ["", "By task:", "", "| task | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
     for task, row in per_task.iterrows():
         cells = ["" if np.isnan(row[name]) else f"{row[name]:.2f}" for name in names]
         lines.append(f"| {str(task).rpartition(':')[2].replace('_', ' ')} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def special_table(table: pd.DataFrame) -> str:
+    """What the search over levels is worth in mixed spaces, in Markdown.
+
+    Args:
+        table: of the cells of special.toml.
+
+    Returns:
+        Two tables.
+    """
+    regret = normalised_regrets(table)
+    return table_of(effects(regret, NO_LEVELS), regret, NO_LEVELS, "without the search")
 
 
 def large_table(table: pd.DataFrame) -> str:
@@ -200,7 +219,9 @@ def main() -> None:
     found = effects(regret)
     text = _filled(PAGE.read_text(encoding="utf-8"), BEGIN, table_of(found, regret), END)
     large = large_table(from_bytes(LARGE.read_bytes(), str(LARGE)))
-    PAGE.write_text(_filled(text, LARGE_BEGIN, large, LARGE_END), encoding="utf-8")
+    special = special_table(from_bytes(SPECIAL.read_bytes(), str(SPECIAL)))
+    text = _filled(_filled(text, LARGE_BEGIN, large, LARGE_END), SPECIAL_BEGIN, special, SPECIAL_END)
+    PAGE.write_text(text, encoding="utf-8")
     draw(found)
 
 

@@ -35,8 +35,8 @@ class StartPolicy:
         eta: 1 / temperature of the heuristic: the larger, the more often it takes batches with high values.
         race: whether restarts that cannot win are dropped early (docs/racing.md); only those of a gradient ascent can.
         polish: whether the leaders of a race finish with Adam, to a higher value of the acquisition function.
-        levels: whether integers, switches and choices are searched as such: those of the batches near observations are
-            drawn again now and then, and the best batch moves from level to level while that pays.
+        levels: whether other levels and choices are tried: in batches near the observations some are drawn anew, and
+            the best batch moves to other ones while that pays.
 
     >>> import compbo
     >>> compbo.Settings(starts=compbo.StartPolicy(raw_batches=256, restarts=8)).starts.restarts
