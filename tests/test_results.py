@@ -31,7 +31,9 @@ def test_the_page_on_the_defaults_is_current() -> None:
     text = defaults.PAGE.read_text(encoding="utf-8")
     assert table in text
     assert defaults.large_table(from_bytes(defaults.LARGE.read_bytes())) in text
-    assert defaults.special_table(from_bytes(defaults.SPECIAL.read_bytes())) in text
+    special = from_bytes(defaults.SPECIAL.read_bytes())
+    assert defaults.special_table(special) in text
+    assert defaults.high_table(special) in text
 
 
 def test_the_page_on_the_league_is_current() -> None:
