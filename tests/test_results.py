@@ -115,11 +115,14 @@ class TestCost:
 
 
 def test_the_page_on_the_defaults_is_current() -> None:
-    regret = defaults.normalised_regrets(from_bytes(defaults.RESULTS.read_bytes()))
+    regret = defaults.normalised_regrets(defaults.committed(defaults.RESULTS))
     table = defaults.table_of(defaults.effects(regret), regret)
     text = defaults.PAGE.read_text(encoding="utf-8")
     assert table in text
     assert defaults.large_table(from_bytes(defaults.LARGE.read_bytes())) in text
+    special = defaults.committed(defaults.SPECIAL)
+    assert defaults.special_table(special) in text
+    assert defaults.high_table(special) in text
 
 
 def test_the_page_on_the_league_is_current() -> None:

@@ -86,6 +86,7 @@ CASES: dict[str, tuple[Space, Settings, History, int]] = {
     "declared noise": (PLANE, cheap(noise=0.5), MEASURED, 2),
     "no noise": (PLANE, cheap(noise=0.0, kernel="se", priors="dimension-scaled"), MEASURED, 1),
     "mixed with failures": (MIXED, cheap(), FAILED, 3),
+    "mixed, levels not searched": (MIXED, cheap(starts=StartPolicy(64, 4, levels=False)), FAILED, 3),
     "pending points": (PLANE, cheap(acquisition="ei"), PENDING, 2),
     "hyperparameters": (PLANE, cheap(maximizer="Adam-ERM", hyperparameters={"lr": 0.25}), MEASURED, 1),
     "fixed sample": (PLANE, cheap(maximizer="L-BFGS-B", acquisition="logei"), MEASURED, 2),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from benchmarks.defaults.variants import DEFAULT, labelled
 from compbo.study.outputs.compact import finished, from_bytes
 
 ROOT = Path(__file__).parents[2]
@@ -18,40 +19,17 @@ RESULTS = ROOT / "results" / "defaults.parquet"
 PAGE = ROOT / "docs" / "defaults.md"
 FIGURE = ROOT / "docs" / "defaults.svg"
 LARGE = ROOT / "results" / "large.parquet"
+SPECIAL = ROOT / "results" / "special.parquet"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 LARGE_BEGIN, LARGE_END = "<!-- large -->", "<!-- /large -->"
-BASE = "compbo-plain"
+SPECIAL_BEGIN, SPECIAL_END = "<!-- special -->", "<!-- /special -->"
+HIGH_BEGIN, HIGH_END = "<!-- high -->", "<!-- /high -->"
+MIXED_TASKS, HIGH_TASKS = "benchmarks.defaults.special_tasks:", "benchmarks.defaults.tasks:"
+BASE = 'acquisition="ucb", maximizer="CAdam-ME", outputs="none"'  # as `variants.words` names them
+NO_LEVELS, BEFORE = 'maximizer="CAdam-ME", levels=False', 'maximizer="CAdam-ME"'
 SMALLEST = 1e-3  # of a normalised regret: below it runs count as equal
 MARGIN = 0.05  # by which the smallest loss lies below the best of all runs, where it is not known
 RESAMPLES = 2000
-
-WORDS = {
-    "compbo": 'the default: `outputs="auto"`, `acquisition="portfolio"`',
-    "compbo-plain": '`outputs="none"`, `acquisition="ucb"`: the paper\'s method',
-    "compbo-ucb": 'the default with `acquisition="ucb"`',
-    "compbo-sr": 'the default with `acquisition="sr"`',
-    "compbo-logei": 'the default with `acquisition="logei"`',
-    "compbo-ucb-sr-logei": 'the default with `acquisition=["ucb", "sr", "logei"]`',
-    "compbo-ucb4-sr": 'the default with `acquisition=[UCB(4), "sr"]`',
-    "compbo-ucb05-sr": 'the default with `acquisition=[UCB(0.5), "sr"]`',
-    "compbo-outputs-none": 'the default with `outputs="none"`',
-    "compbo-outputs-log": 'the default with `outputs="log"`',
-    "compbo-cadam": 'the default with `maximizer="CAdam"`',
-    "compbo-adam": 'the default with `maximizer="Adam-ERM"`',
-    "compbo-random": 'the default with `maximizer="RS"`',
-    "compbo-adamos": 'the default with `maximizer="AdamOS-ERM"`',
-    "compbo-sox": 'the default with `maximizer="SOX"`',
-    "compbo-msvr": 'the default with `maximizer="MSVR"`',
-    "compbo-race": "the default with restarts that race",
-    "compbo-around-90": "the default with nine tenths of the raw batches around the incumbents",
-    "compbo-cadam-90": 'the same with `maximizer="CAdam"`',
-    "compbo-adamos-90": 'the same with `maximizer="AdamOS-ERM"`',
-    "compbo-dimension-scaled": 'the default with `priors="dimension-scaled"`',
-    "compbo-warped": 'the default with `inputs="warped"`',
-    "compbo-model-128": "the default with `model_points=128`",
-    "random-search": "random search",
-}
-
 
 class Effect(NamedTuple):
     """The regret of a variant in units of the base's: geometric mean over tasks, with its 95 % interval."""
@@ -69,7 +47,7 @@ def normalised_regrets(table: pd.DataFrame) -> pd.Series:
     """(last loss - smallest) / (best loss of the initial design - smallest) by task, seed and method.
 
     Args:
-        table: of the cells.
+        table: of the cells; every task, seed and method once.
 
     Returns:
         Numbers from `SMALLEST` on. The smallest loss is the optimum; where it is not known, the best of all runs, which
@@ -84,11 +62,12 @@ def normalised_regrets(table: pd.DataFrame) -> pd.Series:
     return pd.Series((((last - least) / (first - least)).clip(SMALLEST, 1.0) + margin).to_numpy(), index=index)
 
 
-def effects(regret: pd.Series) -> list[Effect]:
+def effects(regret: pd.Series, base: str = BASE) -> list[Effect]:
     """Every variant against the base, on the tasks and seeds that both ran.
 
     Args:
         regret: by task, seed and method.
+        base: the method that the others are compared with.
 
     Returns:
         The best first.
@@ -96,7 +75,7 @@ def effects(regret: pd.Series) -> list[Effect]:
     logs = np.log(regret).unstack("optimiser")
     found = []
     for name in logs.columns:
-        paired = (logs[name] - logs[BASE]).dropna()
+        paired = (logs[name] - logs[base]).dropna()
         if paired.empty:
             continue
         by_task = [group.to_numpy() for _, group in paired.groupby("task")]
@@ -123,29 +102,63 @@ def interval(by_task: list[np.ndarray]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def table_of(found: list[Effect], regret: pd.Series) -> str:
+def table_of(found: list[Effect], regret: pd.Series, base: str = BASE, unit: str = "the paper's method") -> str:
     """The effects in Markdown, and under them every task.
 
     Args:
         found: the effects.
         regret: by task, seed and method.
+        base: the method that the others are compared with.
+        unit: the same in words.
 
     Returns:
         Two tables.
     """
-    lines = ["| method | regret / the paper's method | 95 % interval | better on | runs |", "|---|---|---|---|---|"]
+    lines = [f"| method | regret / {unit} | 95 % interval | better on | runs |", "|---|---|---|---|---|"]
     lines += [
-        f"| {WORDS[e.name]} | {e.ratio:.2f} | {e.low:.2f} to {e.high:.2f} | {e.better} of {e.tasks} tasks | {e.pairs} |"
+        f"| {_coded(e.name)} | {e.ratio:.2f} | {e.low:.2f} to {e.high:.2f} | {e.better} of {e.tasks} tasks | {e.pairs} |"
         for e in found
     ]
     logs = np.log(regret).unstack("optimiser")
-    per_task = np.exp(logs.sub(logs[BASE], axis=0).groupby("task").mean())
-    names = [e.name for e in found if e.name != BASE]
-    lines += ["", "By task:", "", "| task | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
-    for task, row in per_task.iterrows():
-        cells = ["" if np.isnan(row[name]) else f"{row[name]:.2f}" for name in names]
-        lines.append(f"| {str(task).rpartition(':')[2].replace('_', ' ')} | " + " | ".join(cells) + " |")
+    per_task = np.exp(logs.sub(logs[base], axis=0).groupby("task").mean())
+    names = [e.name for e in found if e.name != base]
+    tasks = [str(task).rpartition(":")[2].replace("_", " ") for task in per_task.index]
+    lines += ["", "By task:", "", "| method | " + " | ".join(tasks) + " |", "|---|" + "---|" * len(tasks)]
+    for name in names:
+        cells = ["" if np.isnan(ratio) else f"{ratio:.2f}" for ratio in per_task[name]]
+        lines.append(f"| {_coded(name)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _coded(name: str) -> str:
+    """Options as code, words as words."""
+    return f"`{name}`" if "=" in name else name
+
+
+def special_table(table: pd.DataFrame) -> str:
+    """What the search over levels is worth in mixed spaces, in Markdown.
+
+    Args:
+        table: of the cells of special.toml.
+
+    Returns:
+        Two tables.
+    """
+    regret = normalised_regrets(table[table["task"].str.startswith(MIXED_TASKS)])
+    return table_of(effects(regret, NO_LEVELS), regret, NO_LEVELS, "without the search")
+
+
+def high_table(table: pd.DataFrame) -> str:
+    """What more raw batches around the incumbents are worth in 100 dimensions, in Markdown.
+
+    Args:
+        table: of the cells of special.toml.
+
+    Returns:
+        Two tables.
+    """
+    regret = normalised_regrets(table[table["task"].str.startswith(HIGH_TASKS)])
+    return table_of(effects(regret, BEFORE), regret, BEFORE, "half of them")
 
 
 def large_table(table: pd.DataFrame) -> str:
@@ -181,9 +194,9 @@ def draw(found: list[Effect]) -> None:
 
     mpl.rcParams["svg.hashsalt"] = "compbo"
     shown = [effect for effect in found if effect.name != BASE][::-1]
-    figure, axes = plt.subplots(figsize=(8.0, 0.9 + 0.42 * len(shown)), layout="constrained")
+    figure, axes = plt.subplots(figsize=(10.0, 0.9 + 0.42 * len(shown)), layout="constrained")
     for y, effect in enumerate(shown):
-        colour = "#0072B2" if effect.name == "compbo" else "#555555"
+        colour = "#0072B2" if effect.name == DEFAULT else "#555555"
         axes.plot([effect.low, effect.high], [y, y], color=colour, linewidth=2.5, solid_capstyle="round")
         axes.plot(effect.ratio, y, "o", color=colour, markersize=8)
         axes.annotate(f"{effect.ratio:.2f}", (effect.ratio, y), (0, 8), textcoords="offset points", ha="center", size=9)
@@ -203,14 +216,29 @@ def draw(found: list[Effect]) -> None:
     plt.close(figure)
 
 
+def committed(path: Path) -> pd.DataFrame:
+    """The cells of a file, named by their settings.
+
+    Args:
+        path: of a compact file.
+
+    Returns:
+        The table.
+    """
+    return labelled(from_bytes(path.read_bytes(), str(path)))
+
+
 def main() -> None:
     """Write the table into the page, and the figure."""
-    table = from_bytes(RESULTS.read_bytes(), str(RESULTS))
-    regret = normalised_regrets(table)
+    regret = normalised_regrets(committed(RESULTS))
     found = effects(regret)
     text = filled(PAGE.read_text(encoding="utf-8"), BEGIN, table_of(found, regret), END)
     large = large_table(from_bytes(LARGE.read_bytes(), str(LARGE)))
-    PAGE.write_text(filled(text, LARGE_BEGIN, large, LARGE_END), encoding="utf-8")
+    text = filled(text, LARGE_BEGIN, large, LARGE_END)
+    special = committed(SPECIAL)
+    text = filled(text, SPECIAL_BEGIN, special_table(special), SPECIAL_END)
+    text = filled(text, HIGH_BEGIN, high_table(special), HIGH_END)
+    PAGE.write_text(text, encoding="utf-8")
     draw(found)
 
 

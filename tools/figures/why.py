@@ -1,4 +1,4 @@
-"""Why the default maximizer climbs lower and ends lower: every setting against Adam-ERM on joint UCB."""
+"""Why CAdam-ME climbs lower and ends lower: every setting against Adam-ERM on joint UCB."""
 
 from __future__ import annotations
 

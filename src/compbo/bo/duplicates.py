@@ -74,7 +74,9 @@ def _substitute(
 ) -> Point | None:
     """The unseen point with the best joint value beside the rest of the batch, or None if there is none."""
     replaced = space.to_unit([points[index]])
-    candidates = [point for point in _candidates(space, replaced, generator) if point_key(point) not in taken]
+    candidates = [
+        point for point in _candidates(space, replaced, problem.rounded, generator) if point_key(point) not in taken
+    ]
     if not candidates:
         return None
     beside = space.to_unit([point for i, point in enumerate(points) if i != index])
@@ -87,11 +89,11 @@ def _substitute(
     return candidates[int(values.nan_to_num(-math.inf).argmax())]
 
 
-def _candidates(space: Space, centre: Tensor, generator: Generator) -> list[Point]:
+def _candidates(space: Space, centre: Tensor, rounded: Tensor | None, generator: Generator) -> list[Point]:
     """Points to replace one by: the whole space if it is small, otherwise neighbours and uniform ones, each once."""
     if space.size is not None and space.size <= ENUMERABLE:
         return list(space.grid())
-    neighbours = around(centre, (CANDIDATES // 2, 1), Box.unit(space.dim), generator).squeeze(1)
+    neighbours = around(centre, (CANDIDATES // 2, 1), Box.unit(space.dim), generator, rounded).squeeze(1)
     anywhere = space.sample_unit((CANDIDATES // 2,), generator)
     points = space.from_unit(torch.cat([neighbours, anywhere]))
     return list({point_key(point): point for point in points}.values())

@@ -16,6 +16,7 @@ import torch
 
 from compbo.acquisition.samples import DEFAULT_K, make_samples, sobol_normals
 from compbo.bo.choice import COMMON_SAMPLE, choose
+from compbo.bo.levels import moved_by_levels
 from compbo.bo.second_opinion import Case
 from compbo.bo.starts import boltzmann, raw_batches, spare_batches
 from compbo.bo.telemetry import Telemetry
@@ -57,6 +58,7 @@ class AcquisitionProblem:
     incumbents: Tensor  # (k, d), best first
     pending: Tensor | None = None  # (p, d)
     neighbours: Callable[[Tensor], Tensor] | None = None  # x (d,) -> (m, d), see `Space.neighbours`
+    rounded: Tensor | None = None  # (d,) see `Space.rounded_columns`; None: levels are not searched
 
 
 def propose(
@@ -91,7 +93,7 @@ def propose(
     oracle = make_oracle(problem.acquisition, posterior, samples, problem.best)
     climbing = climbing_oracle(oracle)  # the choice and the verdict are those of `oracle`
     with oracle_threads(oracle, starts.restarts * width * posterior.flops_per_row()):
-        raw = raw_batches(q, box, problem.incumbents, starts, generator)
+        raw = raw_batches(q, box, problem.incumbents, starts, generator, problem.rounded)
         raw_values = climbing.value(raw, Draw(common.z[:, :minibatch]))
         picked = boltzmann(raw_values, starts.restarts, starts.eta, generator)
         start_seconds = time.perf_counter() - clock
@@ -99,6 +101,9 @@ def propose(
         climb = raced(maximizer, starts.polish) if starts.race else maximizer
         trace = climb(climbing, raw[picked], budget=left, box=box, generator=generator)
         chosen = choose(oracle, trace, raw[picked], common)
+        if problem.rounded is not None and problem.neighbours is not None:
+            spent, own = time.perf_counter() - clock, beside(generator, "levels")
+            chosen = moved_by_levels(oracle, chosen, common, problem.neighbours, own, remaining(budget, spent))
         case = Case(
             oracle,
             common,
@@ -108,6 +113,7 @@ def propose(
             spare=raw[spare_batches(raw_values, picked)],
             incumbents=problem.incumbents,
             neighbours=problem.neighbours,
+            rounded=problem.rounded,
             generator=beside(generator, "verdict"),
             budget=remaining(budget, time.perf_counter() - clock),
         )

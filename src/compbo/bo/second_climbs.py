@@ -58,7 +58,7 @@ def far_climbs(case: Case, exchanged: Tensor) -> Finding:
     acquisition, q = case.oracle.acquisition, len(case.chosen.batch)
     other = [case.spare[:SPARE]]
     if len(case.incumbents) > 0:
-        other.append(around(case.incumbents, (NEAR_INCUMBENTS, q), case.box, case.generator))
+        other.append(around(case.incumbents, (NEAR_INCUMBENTS, q), case.box, case.generator, case.rounded))
     starts = [exchanged[:EXCHANGED], _elsewhere(case, exchanged)[:EXCHANGED], torch.cat(other)]
     if sum(map(len, starts)) == 0:
         starts = [case.chosen.best_start.unsqueeze(0)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from compbo.bo.levels import moves_from, with_point
 from compbo.types import Draw
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 GRADIENT_STEPS = (1e-3, 1e-2, 3e-2, 0.1)  # of the coordinate with the largest slope, as shares of the box
 SIGN_STEPS = (1e-3, 4e-3, 0.016, 0.05)  # of every coordinate
-MOST_MOVES = 256  # levels and choices that are tried
 GIVEN_UP, TAKEN_IN = 2, 96  # points of the batch that are replaced, and points that they are replaced by
 GOOD_SPARE = 64  # raw batches from which half of those are taken
 FEW_COLUMNS = 64  # of the common sample: for what is only ranked
@@ -43,6 +43,7 @@ class Case:
     spare: Tensor  # (S, q, d) raw batches that were not picked, best first
     incumbents: Tensor  # (k, d)
     neighbours: Callable[[Tensor], Tensor] | None  # (d,) -> (m, d): one rounded parameter one level away
+    rounded: Tensor | None  # (d,) which rounded parameter a column belongs to; None: levels are not searched
     generator: Generator
     budget: Budget  # what is left of it
 
@@ -104,25 +105,11 @@ def displacements(case: Case, sizes: tuple[float, ...]) -> Tensor:
 
 
 def level_moves(case: Case) -> Tensor:
-    """The chosen batch with one rounded parameter of one point a level up or down, or at another choice: (S, q, d).
-
-    All there are, or a random selection of them.
-    """
+    """The chosen batch with one rounded parameter of one point a level up or down, or at another choice: (S, q, d)."""
     batch = case.chosen.batch
     if case.neighbours is None:
         return batch.unsqueeze(0)[:0]
-    near = [case.neighbours(point) for point in batch]
-    moves = torch.cat([_with_point(batch, i, points) for i, points in enumerate(near)])
-    if len(moves) <= MOST_MOVES:
-        return moves
-    return moves[torch.randperm(len(moves), generator=case.generator)[:MOST_MOVES]]
-
-
-def _with_point(batch: Tensor, index: int, points: Tensor) -> Tensor:
-    """Copies (m, q, d) of a batch with one point replaced by each of points (m, d)."""
-    copies = batch.repeat(len(points), 1, 1)
-    copies[:, index] = points
-    return copies
+    return moves_from(batch, case.neighbours, case.generator)
 
 
 def gradient_steps(case: Case, slope: Slope) -> Finding:
@@ -147,7 +134,7 @@ def exchanges(case: Case, slope: Slope) -> Tensor:
     least = case.oracle.outer(without).argsort(descending=True)[:GIVEN_UP]
     pools = [good.flatten(0, 1) for good in (case.trace.best, case.spare[:GOOD_SPARE])]
     points = [pool[torch.randperm(len(pool), generator=case.generator)[: TAKEN_IN // 2]] for pool in pools]
-    return ranked(case, torch.cat([_with_point(batch, int(i), torch.cat(points)) for i in least]))
+    return ranked(case, torch.cat([with_point(batch, int(i), torch.cat(points)) for i in least]))
 
 
 def ranked(case: Case, batches: Tensor) -> Tensor:

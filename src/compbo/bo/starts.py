@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from compbo.bo.levels import switched
 from compbo.inputs import real, whole_number
 from compbo.types import DTYPE
 
@@ -34,6 +35,8 @@ class StartPolicy:
         eta: 1 / temperature of the heuristic: the larger, the more often it takes batches with high values.
         race: whether restarts that cannot win are dropped early (docs/racing.md); only those of a gradient ascent can.
         polish: whether the leaders of a race finish with Adam, to a higher value of the acquisition function.
+        levels: whether other levels and choices are tried: in batches near the observations some are drawn anew, and
+            the best batch moves to other ones while that pays.
 
     >>> import compbo
     >>> compbo.Settings(starts=compbo.StartPolicy(raw_batches=256, restarts=8)).starts.restarts
@@ -46,6 +49,7 @@ class StartPolicy:
     eta: float = 1.0
     race: bool = False
     polish: bool = False
+    levels: bool = True
 
     def __post_init__(self) -> None:
         """Refuse numbers that are out of range."""
@@ -59,7 +63,7 @@ class StartPolicy:
             raise ValueError(f"StartPolicy: around_incumbents is a share in [0, 1], got {self.around_incumbents!r}.")
         if not 0 < real(self.eta) < math.inf:
             raise ValueError(f"StartPolicy: eta must be positive and finite, got {self.eta!r}.")
-        for name in ("race", "polish"):
+        for name in ("race", "polish", "levels"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"StartPolicy: {name} must be True or False, got {getattr(self, name)!r}.")
         if self.polish and not self.race:
@@ -68,22 +72,30 @@ class StartPolicy:
             object.__setattr__(self, name, real(getattr(self, name)))
 
 
-def raw_batches(q: int, box: Box, incumbents: Tensor, starts: StartPolicy, generator: Generator) -> Tensor:
+def raw_batches(
+    q: int, box: Box, incumbents: Tensor, starts: StartPolicy, generator: Generator, rounded: Tensor | None = None
+) -> Tensor:
     """Batches of q points in the box, (raw_batches, q, d): uniform ones, then those around the incumbents (k, d).
 
-    starts: how many of each kind; without incumbents all are uniform.
+    starts: how many of each kind; without incumbents all are uniform. rounded: see `around`.
     """
     d = len(box.lower)
     near_incumbents = round(starts.raw_batches * starts.around_incumbents) if len(incumbents) > 0 else 0
     uniform = torch.rand(starts.raw_batches, q, d, dtype=DTYPE, generator=generator)
     raw = box.lower + (box.upper - box.lower) * uniform
     if near_incumbents > 0:
-        raw[-near_incumbents:] = around(incumbents, (near_incumbents, q), box, generator)
+        raw[-near_incumbents:] = around(incumbents, (near_incumbents, q), box, generator, rounded)
     return raw
 
 
-def around(centres: Tensor, shape: tuple[int, int], box: Box, generator: Generator) -> Tensor:
-    """Centres (k, d), drawn at random, with a random subset of coordinates perturbed: (*shape, d)."""
+def around(
+    centres: Tensor, shape: tuple[int, int], box: Box, generator: Generator, rounded: Tensor | None = None
+) -> Tensor:
+    """Centres (k, d), drawn at random, with a random subset of coordinates perturbed: (*shape, d).
+
+    rounded (d,): which rounded parameter a column belongs to (`Space.rounded_columns`): some of these are drawn again,
+    since a perturbation leaves most of them at their level. None: that is not wanted.
+    """
     d = len(box.lower)
     which = torch.randint(len(centres), shape, generator=generator)
     exponent = torch.rand((*shape, 1), dtype=DTYPE, generator=generator)
@@ -92,7 +104,8 @@ def around(centres: Tensor, shape: tuple[int, int], box: Box, generator: Generat
     mask = torch.rand((*shape, d), dtype=DTYPE, generator=generator) < min(1.0, PERTURBED / d)
     always = torch.randint(d, (*shape, 1), generator=generator)
     mask.scatter_(-1, always, True)
-    return box.project(centres[which] + noise * mask)
+    near = box.project(centres[which] + noise * mask)
+    return near if rounded is None else switched(near, rounded, generator)
 
 
 def boltzmann(values: Tensor, count: int, eta: float, generator: Generator) -> Tensor:

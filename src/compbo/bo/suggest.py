@@ -93,6 +93,7 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
         incumbents=observations.incumbents(INCUMBENTS),
         pending=observations.pending if len(observations.pending) > 0 else None,
         neighbours=space.neighbours if space.is_discrete else None,
+        rounded=space.rounded_columns() if space.is_discrete and settings.starts.levels else None,
     )
     batch, telemetry = propose(
         problem,

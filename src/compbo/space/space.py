@@ -182,6 +182,23 @@ class Space:
             near.append(points)
         return torch.cat(near)
 
+    def rounded_columns(self) -> Tensor:
+        """Which of the rounded parameters each column belongs to, counted from 0: (d,); -1 where it is not rounded.
+
+        >>> from compbo import Bool, Categorical, Float, Space
+        >>> Space({"x": Float(0, 1), "c": Categorical(["a", "b"]), "on": Bool()}).rounded_columns().tolist()
+        [-1, 0, 0, 1]
+        """
+        numbers = torch.full((self._dim,), -1)
+        first, count = 0, 0
+        for parameter in self._parameters.values():
+            columns = slice(first, first + width(parameter))
+            if width(parameter) > 0 and bool(self._rounded[columns].any()):
+                numbers[columns] = count
+                count += 1
+            first = columns.stop
+        return numbers
+
     def rounder(self) -> Callable[[Tensor], Tensor] | None:
         """`round_unit`, which can be pickled; None if no dimension is rounded."""
         return self.round_unit if self.is_discrete else None

@@ -41,6 +41,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "compbo-adamos-90": {"maximizer": "AdamOS-ERM", "starts": compbo.StartPolicy(around_incumbents=0.9)},
         "compbo-dimension-scaled": {"priors": "dimension-scaled"},
         "compbo-warped": {"inputs": "warped"},
+        "compbo-no-levels": {"starts": compbo.StartPolicy(levels=False)},
         "compbo-model-128": {"model_points": 128},
     }
 )

@@ -34,7 +34,8 @@ class MaximizerMethod:
             direction="minimize",
             seed=cell.seed,
             initial_points=1,  # the initial design is told, the same to every method
-            starts=compbo.StartPolicy(inner.raw_batches, inner.restarts, inner.around_incumbents),
+            # no search over levels: the paper has none
+            starts=compbo.StartPolicy(inner.raw_batches, inner.restarts, inner.around_incumbents, levels=False),
             budget=compbo.Budget(steps=inner.steps),
             minibatch=inner.minibatch,
             model_points=None,  # the paper's model is that of all observations

@@ -1,0 +1,92 @@
+"""What a run of the library was made with, in words: how its settings differ from today's defaults.
+
+A name such as `compbo` means what the defaults were on the day of the run; the settings are stored with it and say more.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import compbo
+from compbo.acquisition.portfolio import Portfolio, get_portfolio
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+DEFAULT = "the default"
+OF_A_RUN = ("batch_size", "seed", "direction", "initial_points")  # not a choice of the method
+
+
+def settings_of(stored: str) -> compbo.Settings:
+    """The settings of a cell.
+
+    Args:
+        stored: its hyperparameters, every setting as JSON.
+
+    Returns:
+        The settings; those that did not exist on the day of the run are at their defaults.
+    """
+    written = {name: json.loads(value) for name, value in json.loads(stored).items()}
+    first = {"batch_size": 1, "seed": 0, "direction": "minimize"}
+    return compbo.Settings.from_dict({**first, **written})
+
+
+def words(settings: compbo.Settings, evaluations: int = 0) -> str:
+    """How settings differ from the defaults.
+
+    Args:
+        settings: of a run.
+        evaluations: of the run; a limit of the model's observations that it did not reach is not named.
+
+    Returns:
+        For example 'maximizer="RS"'; `DEFAULT` if they do not differ.
+    """
+    today = compbo.Settings().to_dict()
+    changed = {name: value for name, value in settings.to_dict().items() if today[name] != value}
+    changed = {name: value for name, value in changed.items() if name not in OF_A_RUN}
+    if (changed.get("model_points") or 0) >= evaluations > 0:
+        del changed["model_points"]
+    return ", ".join(_option(name, value, today[name], settings) for name, value in changed.items()) or DEFAULT
+
+
+def _option(name: str, value: Any, usual: Any, settings: compbo.Settings) -> str:
+    if name == "acquisition":
+        return f"acquisition={_acquisition(settings)}"
+    if name == "maximizer":
+        return f'maximizer="{value["name"]}"'
+    if name == "starts":
+        return ", ".join(f"{key}={number!r}" for key, number in value.items() if usual[key] != number)
+    return f"{name}={json.dumps(value)}"
+
+
+def _acquisition(settings: compbo.Settings) -> str:
+    asked = get_portfolio(settings.acquisition)
+    names = [_one(member) for member in asked.members] if isinstance(asked, Portfolio) else []
+    return f"[{', '.join(names)}]" if isinstance(asked, Portfolio) else _one(asked)
+
+
+def _one(acquisition: Any) -> str:
+    usual: Mapping[str, Any] = vars(type(acquisition)())
+    return f'"{acquisition.name}"' if vars(acquisition) == usual else repr(acquisition)
+
+
+def labelled(table: pd.DataFrame) -> pd.DataFrame:
+    """A table whose methods of the library are named by their settings.
+
+    Args:
+        table: of cells.
+
+    Returns:
+        The same with other names in the column `optimiser`.
+    """
+    evaluations = table["initial"] + table["batch"] * table["steps"]
+    names = [
+        words(settings_of(stored), int(count)) if kind.split("-")[0] == "compbo" else optimiser
+        for kind, optimiser, stored, count in zip(
+            table["kind"], table["optimiser"], table["hyperparameters"], evaluations, strict=True
+        )
+    ]
+    return table.assign(optimiser=names)

@@ -1,0 +1,96 @@
+"""Rounded parameters in a maximisation: other levels and choices where it begins, and a search over them at its end.
+
+A small perturbation does not flip a switch, and a gradient says nothing about another choice. With
+`StartPolicy.levels` some batches begin at other levels than the incumbents', and the chosen batch moves from level to
+level while that pays.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+
+from compbo.maximizers.budget import Clock
+from compbo.types import DTYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Generator, Tensor
+
+    from compbo.acquisition.oracle import AcquisitionOracle
+    from compbo.bo.choice import Chosen
+    from compbo.types import Budget, Draw
+
+    Neighbours = Callable[[Tensor], Tensor]  # x (d,) -> (m, d): one rounded parameter one level away
+
+SWITCHED = 1.0  # rounded parameters that are drawn again on average, where there are more than two
+MOST_SWITCHED = 0.5  # probability for one of them
+MOST_MOVES = 256  # moves that are tried at once
+ROUNDS = 8  # moves that are made, at most
+ROUNDING = 1e-9  # relative to a value of at least 1: a smaller gain is none
+
+
+def switched(x: Tensor, rounded: Tensor, generator: Generator) -> Tensor:
+    """Points x (..., d) of the unit cube with some of their rounded parameters drawn again, uniformly.
+
+    rounded (d,): the number of the rounded parameter that a column belongs to; -1 where it is not rounded.
+    """
+    count = int(rounded.max()) + 1
+    drawn = torch.rand((*x.shape[:-1], count), dtype=DTYPE, generator=generator) < min(MOST_SWITCHED, SWITCHED / count)
+    again = torch.where(rounded >= 0, drawn[..., rounded.clamp_min(0)], False)
+    return torch.where(again, torch.rand(x.shape, dtype=DTYPE, generator=generator), x)
+
+
+def moves_from(batch: Tensor, neighbours: Neighbours, generator: Generator) -> Tensor:
+    """The batch (q, d) with one rounded parameter of one point a level up or down, or at another choice: (S, q, d).
+
+    All there are, or a random selection of them.
+    """
+    moves = torch.cat([with_point(batch, i, neighbours(point)) for i, point in enumerate(batch)])
+    if len(moves) <= MOST_MOVES:
+        return moves
+    return moves[torch.randperm(len(moves), generator=generator)[:MOST_MOVES]]
+
+
+def with_point(batch: Tensor, index: int, points: Tensor) -> Tensor:
+    """Copies (m, q, d) of a batch with the point at that index replaced by each of points (m, d)."""
+    copies = batch.repeat(len(points), 1, 1)
+    copies[:, index] = points
+    return copies
+
+
+def moved_by_levels(
+    oracle: AcquisitionOracle,
+    chosen: Chosen,
+    common: Draw,
+    neighbours: Neighbours,
+    generator: Generator,
+    budget: Budget,
+) -> Chosen:
+    """The chosen batch after the best move to another level or choice, again and again while that gains something.
+
+    Args:
+        oracle: the acquisition function.
+        chosen: the best batch of the ascent.
+        common: the sample on which values are compared.
+        neighbours: of a point.
+        generator: for the selection of moves, where there are many.
+        budget: what is left of it; no move begins after its seconds.
+
+    Returns:
+        The same with another batch and value, or as it was.
+    """
+    clock = Clock(budget.seconds)
+    for _ in range(ROUNDS):
+        if clock.expired() or not math.isfinite(chosen.value):
+            break
+        moves = moves_from(chosen.batch, neighbours, generator)
+        values = oracle.value(moves, common).nan_to_num(nan=-math.inf)
+        top = int(values.argmax())
+        if float(values[top]) <= chosen.value + ROUNDING * max(1.0, abs(chosen.value)):
+            break
+        chosen = chosen._replace(batch=moves[top], value=float(values[top]))
+    return chosen
