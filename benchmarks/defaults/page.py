@@ -31,6 +31,7 @@ SMALLEST = 1e-3  # of a normalised regret: below it runs count as equal
 MARGIN = 0.05  # by which the smallest loss lies below the best of all runs, where it is not known
 RESAMPLES = 2000
 
+
 class Effect(NamedTuple):
     """The regret of a variant in units of the base's: geometric mean over tasks, with its 95 % interval."""
 
