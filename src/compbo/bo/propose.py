@@ -16,7 +16,7 @@ import torch
 
 from compbo.acquisition.samples import DEFAULT_K, make_samples, sobol_normals
 from compbo.bo.choice import COMMON_SAMPLE, choose
-from compbo.bo.second_opinion import Case
+from compbo.bo.second_opinion import GOOD_SPARE, Case
 from compbo.bo.starts import boltzmann, raw_batches, spare_batches
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import judge
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
     from compbo.acquisition.integrands import Acquisition
+    from compbo.acquisition.oracle import AcquisitionOracle
     from compbo.bo.starts import StartPolicy
     from compbo.maximizers import Maximizer
     from compbo.surrogate.posterior import Posterior
@@ -90,21 +91,19 @@ def propose(
     samples = make_samples(maximizer.form, width, minibatch=minibatch, steps=budget.steps)
     oracle = make_oracle(problem.acquisition, posterior, samples, problem.best)
     with oracle_threads(oracle, starts.restarts * width * posterior.flops_per_row()):
-        raw = raw_batches(q, box, problem.incumbents, starts, generator)
-        raw_values = oracle.value(raw, Draw(common.z[:, :minibatch]))
-        picked = boltzmann(raw_values, starts.restarts, starts.eta, generator)
+        begin = _start_batches(oracle, Draw(common.z[:, :minibatch]), problem.incumbents, box, starts, generator)
         start_seconds = time.perf_counter() - clock
         left = remaining(budget, start_seconds)
         climb = raced(maximizer, starts.polish) if starts.race else maximizer
-        trace = climb(oracle, raw[picked], budget=left, box=box, generator=generator)
-        chosen = choose(oracle, trace, raw[picked], common)
+        trace = climb(oracle, begin.picked, budget=left, box=box, generator=generator)
+        chosen = choose(oracle, trace, begin.picked, common)
         case = Case(
             oracle,
             common,
             box,
             trace,
             chosen,
-            spare=raw[spare_batches(raw_values, picked)],
+            spare=begin.spare,
             incumbents=problem.incumbents,
             neighbours=problem.neighbours,
             generator=beside(generator, "verdict"),
@@ -124,6 +123,24 @@ def propose(
             backend=backend_of(oracle),
         ),
     )
+
+
+class _Begin(NamedTuple):
+    """What is kept of the raw batches."""
+
+    picked: Tensor  # (restarts, q, d) that are climbed from
+    spare: Tensor  # (S, q, d) others, best first
+
+
+def _start_batches(
+    oracle: AcquisitionOracle, draw: Draw, incumbents: Tensor, box: Box, starts: StartPolicy, generator: Generator
+) -> _Begin:
+    """Raw batches, ranked by the oracle on the draw; nearly all of them are forgotten before the ascent begins."""
+    q = oracle.samples.width - oracle.posterior.extra_points
+    raw = raw_batches(q, box, incumbents, starts, generator)
+    values = oracle.value(raw, draw)
+    picked = boltzmann(values, starts.restarts, starts.eta, generator)
+    return _Begin(raw[picked], raw[spare_batches(values, picked)[:GOOD_SPARE]])
 
 
 def remaining(budget: Budget, spent: float) -> Budget:
