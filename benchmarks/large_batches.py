@@ -36,7 +36,7 @@ TITLE = "Large batches"
 OBSERVATIONS, STEPS, SAMPLES = 300, 64, 128
 FEW, DEFAULTS = StartPolicy(64, 8), StartPolicy()
 PEAK_STEPS = 4  # of the defaults, where only memory is asked for: the peak is reached in the first ones
-LIMIT = 15  # seconds of processor time of a maximisation
+LIMIT = 30  # seconds of processor time of a maximisation
 NOTE = (
     f"UCB, {SAMPLES} samples, one thread, each in a process of its own. {FEW.restarts} restarts of {FEW.raw_batches} "
     f"raw batches and {STEPS} steps: CAdam-ME against `optimize_acqf`, joint and with `sequential=True`, with L-BFGS-B "
