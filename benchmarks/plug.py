@@ -17,8 +17,7 @@ NOTE = (
     "and no stopping criterion: Adam-ERM, on fresh samples, against `gen_candidates_torch`, L-BFGS-B against "
     "`gen_candidates_scipy`, which takes the same steps on the same sample. Start points: the choice among 1024 raw "
     "batches alone, in chunks of 64. Goal: 3 times faster for both methods. What SciPy's L-BFGS-B and its driver need "
-    "is the same for both and bounds the ratio at W(16,100); for LogEI BoTorch's own smooth maximum takes most of the "
-    "time on both sides."
+    "is the same for both and bounds the ratio at W(16,100)."
 )
 ACQUISITIONS = ("ucb", "logei")
 

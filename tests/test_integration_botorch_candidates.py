@@ -29,6 +29,7 @@ from botorch.optim import optimize_acqf_mixed
 from botorch.optim.initializers import gen_batch_initial_conditions
 from botorch.sampling.normal import IIDNormalSampler
 from botorch.sampling.stochastic_samplers import StochasticSampler
+from botorch.utils.safe_math import smooth_amax
 
 from botorch_problems import (
     ACQUISITIONS,
@@ -48,6 +49,8 @@ from compbo.integrations.botorch import CandidateGenerator, compat, gen_candidat
 from compbo.integrations.botorch.climb import Problem
 from compbo.integrations.botorch.fast import fast_oracle, plain_problem
 from compbo.integrations.botorch.joint import DiscreteAxis, best_batch, exchange, snap_to
+from compbo.integrations.botorch.log_ei import FatMaximum
+from compbo.integrations.botorch.own_sample import LogEIOracle, ReducedOracle
 from compbo.integrations.botorch.ranking import ranked_initial_conditions
 from compbo.maximizers import make_maximizer
 
@@ -348,6 +351,26 @@ class TestFastPath:
         torch.testing.assert_close(found, gradient, rtol=1e-6, atol=1e-8 * float(gradient.abs().max()))
         some = oracle.inner(starts(), oracle.samples.draw(), gradient_rows=2)
         torch.testing.assert_close(some.pullback(oracle.outer_gradient(some.v[:2])), gradient[:2], rtol=1e-6, atol=1e-8)
+
+    @pytest.mark.parametrize("spread", [1e-6, 1e-2, 1.0, 50.0])
+    @pytest.mark.parametrize("tau_max", [1e-2, 0.3])
+    def test_the_value_and_slope_of_qlogei_are_botorchs(self, spread: float, tau_max: float) -> None:
+        acqf = qLogExpectedImprovement(gp(), BEST, sobol(), tau_max=tau_max)
+        oracle, best = Problem.of(acqf, 5, starts()).own, float(acqf.best_f)
+        assert isinstance(oracle, LogEIOracle)
+        samples = (best - spread / 2 + spread * seeded(3, 5, 64, seed=1)).requires_grad_()
+        with torch.no_grad():
+            samples[:, 1] = samples[:, 0]  # two points are equally good
+        expected = oracle.reduced(samples)
+        (slope,) = torch.autograd.grad(expected.sum(), samples)
+        value, found = FatMaximum(float(acqf.tau_relu), tau_max, best).value_and_slope(samples.detach())
+        torch.testing.assert_close(value, expected.detach(), rtol=0, atol=1e-10)
+        torch.testing.assert_close(found, slope, rtol=1e-8, atol=1e-11 * float(slope.abs().max()))
+
+    def test_a_qlogei_that_botorch_computes_in_another_way_is_left_to_it(self) -> None:
+        acqf = qLogExpectedImprovement(gp(), BEST, sobol())
+        acqf._q_reduction = partial(smooth_amax, dim=-1, tau=1e-2)
+        assert type(Problem.of(acqf, 5, starts()).own) is ReducedOracle
 
     @pytest.mark.parametrize("maximizer", ["L-BFGS-B", "CMA-ES", "DE", "RS"])
     def test_the_fixed_sample_methods_take_it(self, maximizer: str, monkeypatch: pytest.MonkeyPatch) -> None:

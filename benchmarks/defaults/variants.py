@@ -1,6 +1,6 @@
 """What a run of the library was made with, in words: how its settings differ from today's defaults.
 
-A name such as `compbo` means what the defaults were on the day of the run; the settings are stored with it and say more.
+A name such as `compbo` means what the defaults were on the day of the run; the settings are stored beside it.
 """
 
 from __future__ import annotations

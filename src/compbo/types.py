@@ -24,6 +24,13 @@ Form = Literal["ERM", "FSM", "Comp", "ME"]  # which samples an oracle draws: see
 FORMS: tuple[Form, ...] = get_args(Form)
 POOL_FORMS: tuple[Form, ...] = ("FSM", "Comp")  # minibatches of a pool that is drawn once; the others draw anew
 
+ZETA_AS_A_WHOLE, ZETA_IN_PARTS = 5_000_000, 1_000_000  # elements of zeta_0 on a pool that are made at once
+
+
+def zeta_at_once(restarts: int, elements: int) -> int:
+    """How many restarts' zeta_0 is made at once on a pool; elements: q M, of one restart."""
+    return restarts if restarts * elements <= ZETA_AS_A_WHOLE else max(1, ZETA_IN_PARTS // elements)
+
 
 class Draw(NamedTuple):
     """The samples of one step: z (q, K) and, for a pool, which of its M columns they are."""

@@ -8,7 +8,7 @@ import torch
 
 from compbo.acquisition.samples import Sampled
 from compbo.surrogate.posterior import reparameterise
-from compbo.types import POOL_FORMS, Draw, Inner
+from compbo.types import POOL_FORMS, Draw, Inner, zeta_at_once
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -68,7 +68,8 @@ class AcquisitionOracle(Sampled):
 
     def value(self, x: Tensor, draw: Draw) -> Tensor:
         """f(g(x)) on the samples given, (B,), a few batches at a time; NaN where there is no posterior."""
-        size = max(1, VALUE_ELEMENTS // (draw.z.shape[0] * draw.size))
+        width = draw.z.shape[0]
+        size = max(1, VALUE_ELEMENTS // (width * max(width, draw.size)))  # v, and the factors
         return torch.cat([self._value(part, draw) for part in torch.split(x, size)])
 
     def _value(self, x: Tensor, draw: Draw) -> Tensor:
@@ -76,12 +77,14 @@ class AcquisitionOracle(Sampled):
         return torch.where(inner.failed, torch.nan, self.outer(inner.v))
 
     def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
-        """The pool, zeta_0 on all of its columns, the minibatch's columns and the posterior's rows (of x and of u).
+        """The pool, zeta on all of its columns; of x and u the minibatch's columns, factors and the posterior's rows.
 
-        While zeta_0 is made, L z, v and zeta exist side by side.
+        While zeta_0 is made, L z, its absolute value and v exist side by side, for the restarts that are made at once.
         """
         width, k, m = self.samples.width, self.samples.minibatch, self.pool_size
         pool = 8 * width * m if self.samples.form in POOL_FORMS else 0
-        zeta = 3 * 8 * restarts * width * m if tracked else 0
+        zeta = restarts * width * m if tracked else 0
+        made = zeta_at_once(restarts, width * m) * width * m if tracked else 0
         evaluated = 2 if tracked else 1
-        return pool + zeta + evaluated * restarts * width * (self.posterior.bytes_per_row() + 8 * 6 * k)
+        rows = evaluated * restarts * width * (self.posterior.bytes_per_row() + 8 * 6 * max(k, width))
+        return pool + 8 * 3 * made + (8 * zeta if made < zeta else 0) + rows

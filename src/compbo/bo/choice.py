@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from compbo.acquisition.oracle import VALUE_ELEMENTS
 from compbo.acquisition.samples import scrambles
 from compbo.types import Draw
 
@@ -60,8 +61,15 @@ def values_on_scrambles(oracle: AcquisitionOracle, x: Tensor) -> Tensor:
     acquisition function (a logarithm, for LogEI); that of the difference of two rows is the error of the difference.
     """
     width = oracle.samples.width
-    z = scrambles(width, COMMON_SAMPLE, SCRAMBLES).movedim(0, 1).flatten(1)
-    inner = oracle.inner(x, Draw(z), gradient_rows=0)
-    v = inner.v.reshape(len(x), width, SCRAMBLES, COMMON_SAMPLE).movedim(-2, 1).flatten(0, 1)
-    values: Tensor = oracle.outer(v.contiguous()).reshape(len(x), SCRAMBLES)
+    size = max(1, VALUE_ELEMENTS // (len(x) * width * COMMON_SAMPLE))
+    copies = torch.split(scrambles(width, COMMON_SAMPLE, SCRAMBLES), size)
+    return torch.cat([_values_on(oracle, x, part) for part in copies], -1)
+
+
+def _values_on(oracle: AcquisitionOracle, x: Tensor, z: Tensor) -> Tensor:
+    """f(g(x)) on every one of the samples z (S, q, K): (B, S)."""
+    copies, width, columns = z.shape
+    inner = oracle.inner(x, Draw(z.movedim(0, 1).flatten(1)), gradient_rows=0)
+    v = inner.v.reshape(len(x), width, copies, columns).movedim(-2, 1).flatten(0, 1)
+    values: Tensor = oracle.outer(v.contiguous()).reshape(len(x), copies)
     return values.masked_fill(inner.failed.unsqueeze(-1), torch.nan)

@@ -49,16 +49,18 @@ def moves_from(batch: Tensor, neighbours: Neighbours, generator: Generator) -> T
 
     All there are, or a random selection of them.
     """
-    moves = torch.cat([with_point(batch, i, neighbours(point)) for i, point in enumerate(batch)])
-    if len(moves) <= MOST_MOVES:
-        return moves
-    return moves[torch.randperm(len(moves), generator=generator)[:MOST_MOVES]]
+    near = [neighbours(point) for point in batch]
+    points, moved = torch.cat(near), torch.arange(len(batch)).repeat_interleave(torch.tensor([len(p) for p in near]))
+    if len(points) > MOST_MOVES:
+        some = torch.randperm(len(points), generator=generator)[:MOST_MOVES]
+        points, moved = points[some], moved[some]
+    return with_points(batch, moved, points)
 
 
-def with_point(batch: Tensor, index: int, points: Tensor) -> Tensor:
-    """Copies (m, q, d) of a batch with the point at that index replaced by each of points (m, d)."""
+def with_points(batch: Tensor, replaced: Tensor, points: Tensor) -> Tensor:
+    """Copies (m, q, d) of a batch; in each the point of index `replaced` (m,) gives way to one of points (m, d)."""
     copies = batch.repeat(len(points), 1, 1)
-    copies[:, index] = points
+    copies[torch.arange(len(points)), replaced] = points
     return copies
 
 

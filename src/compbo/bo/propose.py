@@ -17,7 +17,7 @@ import torch
 from compbo.acquisition.samples import DEFAULT_K, make_samples, sobol_normals
 from compbo.bo.choice import COMMON_SAMPLE, choose
 from compbo.bo.levels import moved_by_levels
-from compbo.bo.second_opinion import Case
+from compbo.bo.second_opinion import GOOD_SPARE, Case
 from compbo.bo.starts import boltzmann, raw_batches, spare_batches
 from compbo.bo.telemetry import Telemetry
 from compbo.bo.verdict import judge
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
     from compbo.acquisition.integrands import Acquisition
+    from compbo.acquisition.oracle import AcquisitionOracle
     from compbo.bo.starts import StartPolicy
     from compbo.maximizers import Maximizer
     from compbo.surrogate.posterior import Posterior
@@ -93,14 +94,12 @@ def propose(
     oracle = make_oracle(problem.acquisition, posterior, samples, problem.best)
     climbing = climbing_oracle(oracle)  # the choice and the verdict are those of `oracle`
     with oracle_threads(oracle, starts.restarts * width * posterior.flops_per_row()):
-        raw = raw_batches(q, box, problem.incumbents, starts, generator, problem.rounded)
-        raw_values = climbing.value(raw, Draw(common.z[:, :minibatch]))
-        picked = boltzmann(raw_values, starts.restarts, starts.eta, generator)
+        begin = _start_batches(climbing, Draw(common.z[:, :minibatch]), problem, box, starts, generator)
         start_seconds = time.perf_counter() - clock
         left = remaining(budget, start_seconds)
         climb = raced(maximizer, starts.polish) if starts.race else maximizer
-        trace = climb(climbing, raw[picked], budget=left, box=box, generator=generator)
-        chosen = choose(oracle, trace, raw[picked], common)
+        trace = climb(climbing, begin.picked, budget=left, box=box, generator=generator)
+        chosen = choose(oracle, trace, begin.picked, common)
         if problem.rounded is not None and problem.neighbours is not None:
             spent, own = time.perf_counter() - clock, beside(generator, "levels")
             chosen = moved_by_levels(oracle, chosen, common, problem.neighbours, own, remaining(budget, spent))
@@ -110,7 +109,7 @@ def propose(
             box,
             trace,
             chosen,
-            spare=raw[spare_batches(raw_values, picked)],
+            spare=begin.spare,
             incumbents=problem.incumbents,
             neighbours=problem.neighbours,
             rounded=problem.rounded,
@@ -131,6 +130,29 @@ def propose(
             backend=backend_of(climbing),
         ),
     )
+
+
+class _Begin(NamedTuple):
+    """What is kept of the raw batches."""
+
+    picked: Tensor  # (restarts, q, d) that are climbed from
+    spare: Tensor  # (S, q, d) others, best first
+
+
+def _start_batches(
+    oracle: AcquisitionOracle,
+    draw: Draw,
+    problem: AcquisitionProblem,
+    box: Box,
+    starts: StartPolicy,
+    generator: Generator,
+) -> _Begin:
+    """Raw batches, ranked by the oracle on the draw; nearly all of them are forgotten before the ascent begins."""
+    q = oracle.samples.width - oracle.posterior.extra_points
+    raw = raw_batches(q, box, problem.incumbents, starts, generator, problem.rounded)
+    values = oracle.value(raw, draw)
+    picked = boltzmann(values, starts.restarts, starts.eta, generator)
+    return _Begin(raw[picked], raw[spare_batches(values, picked)[:GOOD_SPARE]])
 
 
 def remaining(budget: Budget, spent: float) -> Budget:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from compbo.bo.levels import moves_from, with_point
+from compbo.acquisition.oracle import VALUE_ELEMENTS
+from compbo.bo.levels import moves_from, with_points
 from compbo.types import Draw
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Case:
     box: Box
     trace: Trace
     chosen: Chosen
-    spare: Tensor  # (S, q, d) raw batches that were not picked, best first
+    spare: Tensor  # (S, q, d) raw batches that were not picked, best first, at most `GOOD_SPARE`
     incumbents: Tensor  # (k, d)
     neighbours: Callable[[Tensor], Tensor] | None  # (d,) -> (m, d): one rounded parameter one level away
     rounded: Tensor | None  # (d,) which rounded parameter a column belongs to; None: levels are not searched
@@ -129,12 +130,19 @@ def exchanges(case: Case, slope: Slope) -> Tensor:
     batch = case.chosen.batch
     if len(batch) < 2:
         return batch.unsqueeze(0)[:0]
-    v = slope.v[0]
-    without = torch.stack([torch.cat([v[:i], v[i + 1 :]]) for i in range(len(batch))])
-    least = case.oracle.outer(without).argsort(descending=True)[:GIVEN_UP]
+    least = _values_without(case.oracle, slope.v[0], len(batch)).argsort(descending=True)[:GIVEN_UP]
     pools = [good.flatten(0, 1) for good in (case.trace.best, case.spare[:GOOD_SPARE])]
     points = [pool[torch.randperm(len(pool), generator=case.generator)[: TAKEN_IN // 2]] for pool in pools]
-    return ranked(case, torch.cat([with_point(batch, int(i), torch.cat(points)) for i in least]))
+    taken = torch.cat(points)
+    return ranked(case, with_points(batch, least.repeat_interleave(len(taken)), taken.repeat(len(least), 1)))
+
+
+def _values_without(oracle: AcquisitionOracle, v: Tensor, q: int) -> Tensor:
+    """f of the columns v (q + pending, K) without each of the first q points in turn, (q,), a few at a time."""
+    joint = len(v)
+    others = torch.arange(joint).expand(q, joint)[~torch.eye(q, joint, dtype=torch.bool)].reshape(q, joint - 1)
+    size = max(1, VALUE_ELEMENTS // v.numel())
+    return torch.cat([oracle.outer(v[rows]) for rows in torch.split(others, size)])
 
 
 def ranked(case: Case, batches: Tensor) -> Tensor:

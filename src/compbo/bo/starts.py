@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NARROWEST, WIDEST = 1e-3, 0.2  # standard deviations of a perturbation, as shares of the box
 PERTURBED = 20.0  # coordinates that are perturbed on average, where there are more
+ELEMENTS_AT_ONCE = 200_000  # coordinates that are perturbed in one go
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ def raw_batches(
     """
     d = len(box.lower)
     near_incumbents = round(starts.raw_batches * starts.around_incumbents) if len(incumbents) > 0 else 0
-    uniform = torch.rand(starts.raw_batches, q, d, dtype=DTYPE, generator=generator)
-    raw = box.lower + (box.upper - box.lower) * uniform
+    raw = torch.rand(starts.raw_batches, q, d, dtype=DTYPE, generator=generator)
+    raw.mul_(box.upper - box.lower).add_(box.lower)
     if near_incumbents > 0:
         raw[-near_incumbents:] = around(incumbents, (near_incumbents, q), box, generator, rounded)
     return raw
@@ -96,16 +97,19 @@ def around(
     rounded (d,): which rounded parameter a column belongs to (`Space.rounded_columns`): some of these are drawn again,
     since a perturbation leaves most of them at their level. None: that is not wanted.
     """
-    d = len(box.lower)
+    d, sides = len(box.lower), box.upper - box.lower
     which = torch.randint(len(centres), shape, generator=generator)
-    exponent = torch.rand((*shape, 1), dtype=DTYPE, generator=generator)
-    width = NARROWEST * (WIDEST / NARROWEST) ** exponent * (box.upper - box.lower)
-    noise = torch.randn((*shape, d), dtype=DTYPE, generator=generator) * width
-    mask = torch.rand((*shape, d), dtype=DTYPE, generator=generator) < min(1.0, PERTURBED / d)
-    always = torch.randint(d, (*shape, 1), generator=generator)
-    mask.scatter_(-1, always, True)
-    near = box.project(centres[which] + noise * mask)
-    return near if rounded is None else switched(near, rounded, generator)
+    width = NARROWEST * (WIDEST / NARROWEST) ** torch.rand((*shape, 1), dtype=DTYPE, generator=generator)
+    points = torch.randn((*shape, d), dtype=DTYPE, generator=generator)
+    mask = torch.empty((*shape, d), dtype=torch.bool)
+    size = max(1, ELEMENTS_AT_ONCE // (shape[1] * d))
+    for part in torch.split(mask, size):
+        torch.lt(torch.rand(part.shape, dtype=DTYPE, generator=generator), min(1.0, PERTURBED / d), out=part)
+    mask.scatter_(-1, torch.randint(d, (*shape, 1), generator=generator), True)
+    for start in range(0, shape[0], size):
+        some = slice(start, start + size)
+        points[some] = box.project(centres[which[some]] + points[some] * (width[some] * sides) * mask[some])
+    return points if rounded is None else switched(points, rounded, generator)
 
 
 def boltzmann(values: Tensor, count: int, eta: float, generator: Generator) -> Tensor:

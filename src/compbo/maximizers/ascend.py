@@ -103,6 +103,7 @@ class Way:
         oracle, restarts, t = self.task.oracle, self.restarts, self.t + 1
         restarts.clock.check()
         gradient = self.state.gradient(oracle)
+        del self.state  # before the next one takes as much memory
         move, self.rule_state = self.ascent.rule.move(t, restarts.x, gradient, self.rule_state)
         x = restarts.leave(gradient, apply(move, restarts.x, self.task.box))
         if not last:

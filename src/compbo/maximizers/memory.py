@@ -9,6 +9,8 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Protocol
 
+from compbo.types import zeta_at_once
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -54,7 +56,22 @@ def start_memory(tracker: Tracker, oracle: Oracle, x: Tensor, draw: Draw, v: Ten
         return NoMemory(v)
     if draw.columns is None:
         return FreshMemory(v)
-    return PoolMemory(oracle.inner(x, oracle.expectation_draw(), gradient_rows=0).v, oracle)
+    return PoolMemory(_on_all_columns(oracle, x), oracle)
+
+
+def _on_all_columns(oracle: Oracle, x: Tensor) -> Tensor:
+    """v (B, q, M) at x in all columns of the pool; a large one is made a few restarts at a time, as zeta keeps it."""
+    draw = oracle.expectation_draw()
+    size = zeta_at_once(len(x), draw.z.numel())
+    first = oracle.inner(x[:size], draw, gradient_rows=0).v
+    if len(x) <= size:
+        return first
+    rows = first.new_empty(first.shape[2], len(x), first.shape[1])
+    rows[:, :size] = first.permute(2, 0, 1)
+    for start in range(size, len(x), size):
+        part = slice(start, start + size)
+        rows[:, part] = oracle.inner(x[part], draw, gradient_rows=0).v.permute(2, 0, 1)
+    return rows.permute(1, 2, 0)
 
 
 class _DrawnColumns:

@@ -107,11 +107,13 @@ class GPWithPending:
         """Joint posterior of the batches x (B, q, d) and the pending points; the gradient is that of x alone."""
         gp = self.posterior
         rows = len(x) if gradient_rows is None else gradient_rows
-        forward = [
-            (self._forward(part, with_gradient), with_gradient)
-            for part, with_gradient in parts(x, rows, batches_per_chunk(x.shape[1], len(gp.alpha)))
-        ]
-        saved = [chunk for (_, _, chunk), with_gradient in forward if with_gradient]
+        means, factors, saved = [], [], []
+        for part, with_gradient in parts(x, rows, batches_per_chunk(x.shape[1], len(gp.alpha), len(self.pending))):
+            mean, chol, chunk = self._forward(part, with_gradient)
+            means.append(mean)
+            factors.append(chol)
+            if with_gradient:
+                saved.append(chunk)
 
         def pullback(dmean: Tensor, dfactor: Tensor) -> Tensor:
             sizes = [len(chunk.points) for chunk in saved]
@@ -119,10 +121,9 @@ class GPWithPending:
             gradients = [self._backward(*of_chunk) for of_chunk in cotangents]
             return gp.unwarped(x[:rows], torch.cat(gradients)) if gradients else torch.zeros_like(x[:0])
 
-        factors = [chol for (_, chol, _), _ in forward]
         jitter = max(float(chol.jitter.max()) for chol in (gp.cholesky, *factors))
         return BatchPosterior(
-            torch.cat([mean for (mean, _, _), _ in forward]),
+            torch.cat(means),
             torch.cat([chol.factor for chol in factors]) * gp.scale,
             torch.cat([chol.failed for chol in factors]) | gp.cholesky.failed,
             jitter,

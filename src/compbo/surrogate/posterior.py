@@ -30,9 +30,9 @@ TRIANGULAR_BLOCK = 96  # columns handled at once in a product with a triangular 
 SKIP_ZEROS_FROM = 2 * TRIANGULAR_BLOCK  # observations from which that product is done by blocks
 
 
-def batches_per_chunk(q: int, n: int) -> int:
-    """How many batches of q points are handled at once, given n observations."""
-    return max(1, CHUNK_ELEMENTS // (q * n))
+def batches_per_chunk(q: int, n: int, pending: int = 0) -> int:
+    """How many batches of q points are handled at once, given n observations and pending points beside them."""
+    return max(1, CHUNK_ELEMENTS // max(q * n, (q + pending) ** 2))
 
 
 class BatchPosterior(NamedTuple):
@@ -191,8 +191,8 @@ class GPPosterior:
         return self.scaled_train.shape[-1]
 
     def bytes_per_row(self) -> int:
-        """Working memory of one point of a batch: Ks, its slope and U."""
-        return 8 * 4 * len(self.alpha)
+        """Working memory of one point of a batch: the slope of Ks, U, and what they are made of."""
+        return 8 * 3 * len(self.alpha)
 
     def flops_per_row(self) -> float:
         """Operations of Ks C^-1 for one point of a batch."""

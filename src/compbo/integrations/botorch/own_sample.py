@@ -1,7 +1,8 @@
 """A plain acquisition function on its own base samples: BoTorch's value, up to rounding, by compbo's posterior.
 
 qEI, qPI, qSR and qUCB are compbo's integrands on the base samples of BoTorch's sampler, without autograd. What qLogEI
-makes of the samples mu + L z (smooth maximum, log-mean-exp) is BoTorch's own code; only the posterior is compbo's.
+makes of the samples mu + L z (smooth maximum, log-mean-exp) is written out in `log_ei.py`; where a version of BoTorch
+makes something else of them, that is BoTorch's own code, and only the posterior is compbo's.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from botorch.sampling.normal import NormalMCSampler
 from compbo.acquisition.integrands import UCB, LogEI
 from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.integrations.botorch.compat import reductions
+from compbo.integrations.botorch.log_ei import FatMaximum, fat_maximum
 from compbo.integrations.botorch.samplers import SeededSampler
 from compbo.surrogate.posterior import PosteriorSamples, reparameterise
 from compbo.types import DTYPE, Draw, Inner
@@ -35,7 +37,9 @@ def own_sample_oracle(yardstick: Any, problem: PlainProblem, x: Tensor) -> Acqui
         return None
     acquisition, posterior, best = problem
     if isinstance(acquisition, LogEI):
-        return ReducedOracle(yardstick, problem, z)
+        reduced = ReducedOracle(yardstick, problem, z)
+        found = fat_maximum(yardstick, best, reduced.reduced)
+        return reduced if found is None else LogEIOracle(yardstick, problem, z, found)
     kind = CentredOracle if isinstance(acquisition, UCB) else AcquisitionOracle
     return kind(acquisition, posterior, OwnSamples(z), best)
 
@@ -124,9 +128,9 @@ class ReducedOracle(AcquisitionOracle):
         samples = reparameterise(batch, draw.z).values
         free = samples[:rows].requires_grad_(rows > 0)
         with torch.enable_grad():
-            moving = self._reduced(free)
+            moving = self.reduced(free)
         with torch.no_grad():
-            value = torch.cat([moving.detach(), self._reduced(samples[rows:])]) if rows < len(x) else moving.detach()
+            value = torch.cat([moving.detach(), self.reduced(samples[rows:])]) if rows < len(x) else moving.detach()
 
         def pullback(c: Tensor) -> Tensor:
             (slope,) = torch.autograd.grad(moving, free, c[:, 0, 0], retain_graph=True)
@@ -134,7 +138,7 @@ class ReducedOracle(AcquisitionOracle):
 
         return Inner(value[:, None, None], pullback, batch.failed, batch.jitter)
 
-    def _reduced(self, samples: Tensor) -> Tensor:
+    def reduced(self, samples: Tensor) -> Tensor:
         """Samples (B, q, K) -> alpha (B,)."""
         value: Tensor = self._sample_reduction(self._q_reduction(self._utility(samples.permute(2, 0, 1))))
         return value
@@ -150,3 +154,30 @@ class ReducedOracle(AcquisitionOracle):
     def outer_gradient(self, zeta: Tensor, mean_utility: Tensor | None = None) -> Tensor:  # noqa: ARG002 - linear
         """1 for every batch."""
         return torch.ones_like(zeta)
+
+
+class LogEIOracle(ReducedOracle):
+    """qLogEI of `acqf` as one column, with the gradient of its fat maximum written out.
+
+    problem: its parts. maximum: what it makes of samples.
+    """
+
+    def __init__(self, acqf: Any, problem: PlainProblem, z: Tensor, maximum: FatMaximum) -> None:
+        """z (q, K), pending points included."""
+        super().__init__(acqf, problem, z)
+        self._maximum = maximum
+
+    def inner(self, x: Tensor, draw: Draw, gradient_rows: int | None = None) -> Inner:
+        """alpha (B, 1, 1) and its gradient."""
+        rows = len(x) if gradient_rows is None else gradient_rows
+        batch = self.posterior(x, rows)
+        samples = reparameterise(batch, draw.z).values
+        value, slope = self._maximum.value_and_slope(samples[:rows])
+        if rows < len(x):
+            value = torch.cat([value, self._maximum.value(samples[rows:])])
+
+        def pullback(c: Tensor) -> Tensor:
+            scaled = slope * c
+            return batch.pullback(scaled.sum(-1), scaled @ draw.z.mT)
+
+        return Inner(value[:, None, None], pullback, batch.failed, batch.jitter)
