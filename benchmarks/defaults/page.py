@@ -117,7 +117,8 @@ def table_of(found: list[Effect], regret: pd.Series, base: str = BASE, unit: str
     """
     lines = [f"| method | regret / {unit} | 95 % interval | better on | runs |", "|---|---|---|---|---|"]
     lines += [
-        f"| {_coded(e.name)} | {e.ratio:.2f} | {e.low:.2f} to {e.high:.2f} | {e.better} of {e.tasks} tasks | {e.pairs} |"
+        f"| {_coded(e.name)} | {e.ratio:.2f} | {e.low:.2f} to {e.high:.2f} | {e.better} of {e.tasks} tasks "
+        f"| {e.pairs} |"
         for e in found
     ]
     logs = np.log(regret).unstack("optimiser")
