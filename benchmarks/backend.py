@@ -36,7 +36,7 @@ NOTE = (
     "PyTorch's climbs gained."
 )
 REPEATS = 25
-MAXIMIZERS = ("Adam-ERM", "CAdam-ME")
+MAXIMIZERS = ("Adam-ERM", "CAdam")
 
 
 def compiled(oracle: AcquisitionOracle) -> CompiledOracle:

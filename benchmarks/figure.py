@@ -8,11 +8,11 @@ from typing import Any
 from benchmarks.common import SIZES
 
 PARTS = {
-    "value-and-gradient": ("value and gradient\n(UCB)", "size", "times faster", {"acquisition": "ucb"}),
+    "value-and-gradient": ("value and gradient\n(UCB)", "size", "single, times faster", {"acquisition": "ucb"}),
     "raw-batches": ("1024 raw\nbatches", "size", "times faster", {}),
     "maximisation": ("whole maximisation\n(Adam)", "size", "faster than BoTorch Adam", {"method": "Adam-ERM"}),
     "fit": ("GP fit\n(cold)", "size", "than alone", {"start": "cold"}),
-    "step": ("BO step\n(CAdam-ME)", "step", "CAdam-ME times faster", {}),
+    "step": ("BO step\n(CAdam)", "step", "CAdam times faster", {}),
 }
 COLOURS = ("#56B4E9", "#0072B2", "#009E73", "#D55E00")
 

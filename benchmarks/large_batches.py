@@ -39,7 +39,7 @@ PEAK_STEPS = 4  # of the defaults, where only memory is asked for: the peak is r
 LIMIT = 30  # seconds of processor time of a maximisation
 NOTE = (
     f"UCB, {SAMPLES} samples, one thread, each in a process of its own. {FEW.restarts} restarts of {FEW.raw_batches} "
-    f"raw batches and {STEPS} steps: CAdam-ME against `optimize_acqf`, joint and with `sequential=True`, with L-BFGS-B "
+    f"raw batches and {STEPS} steps: CAdam against `optimize_acqf`, joint and with `sequential=True`, with L-BFGS-B "
     f"as it comes; what took more than {LIMIT} s was stopped. Value: UCB of the batch on one sample of 4096 for all. "
     f"Defaults: {DEFAULTS.restarts} restarts of {DEFAULTS.raw_batches} raw batches, {PEAK_STEPS} steps, every look of "
     "the verdict taken. MB: what the whole maximisation, with the choice and the verdict, adds to the process at its "
@@ -116,7 +116,7 @@ def _proposed(w: Work, q: int, steps: int, starts: StartPolicy) -> torch.Tensor:
     return propose(
         AcquisitionProblem(w.gp.posterior, UCB(), w.gp.best, best),
         q,
-        maximizer=make_maximizer("CAdam-ME"),
+        maximizer=make_maximizer("CAdam"),
         generator=stream(0, "large batches"),
         budget=Budget(steps),
         starts=starts,

@@ -23,9 +23,8 @@ TITLE = "A whole maximisation of UCB, from 1024 raw batches to the chosen one"
 NOTE = (
     "Equal restarts (32), steps (64) and samples (128). Value: UCB of the chosen batch on a common sample of 4096 "
     "(higher is better), mean over the repeats. Goal for Adam-ERM against "
-    "`gen_candidates_torch`: 4, 3, 3 times faster at W(16,100), W(40,250), W(120,515). `alone`: BoTorch in a process "
-    "of its own, without the memory that compbo keeps. W(16,100) is below its floor for the same reason as a "
-    "value-and-gradient; W(40,250) is at it, above in one process and just below against BoTorch alone."
+    "`gen_candidates_torch`: 4, 3, 3 times faster at W(16,100), W(40,250), W(120,515). One thread each. `alone`: "
+    "BoTorch in a process of its own, without the memory that compbo keeps."
 )
 MAXIMIZERS = ("Adam-ERM", "CAdam", "CAdam-ME", "L-BFGS-B")
 

@@ -177,7 +177,7 @@ def speed_of(measured: dict[str, Any]) -> str:
     """
     rows = measured["maximisation"]["rows"]
     words = []
-    for method in ("Adam-ERM", "CAdam-ME"):
+    for method in ("Adam-ERM", "CAdam"):
         faster = [row["faster than BoTorch Adam"] for row in rows if row["method"] == method]
         words.append(f"{min(faster):.1f} to {max(faster):.1f} times as fast with `{method}`")
     return (

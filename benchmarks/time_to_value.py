@@ -43,9 +43,10 @@ NOTE = (
 )
 ACQUISITIONS = ("ucb", "ei", "sr", "logei")
 OURS: dict[str, tuple[str, StartPolicy]] = {
-    "default": ("CAdam-ME", StartPolicy()),
-    "race": ("CAdam-ME", StartPolicy(race=True)),
-    "race and polish": ("CAdam-ME", StartPolicy(race=True, polish=True)),
+    "default": ("CAdam", StartPolicy()),
+    "race": ("CAdam", StartPolicy(race=True)),
+    "race and polish": ("CAdam", StartPolicy(race=True, polish=True)),
+    "CAdam-ME": ("CAdam-ME", StartPolicy()),
     "Adam-ERM": ("Adam-ERM", StartPolicy()),
     "L-BFGS-B": ("L-BFGS-B", StartPolicy()),
 }

