@@ -18,8 +18,8 @@ NOTE = (
     "One thread each. Goals for UCB at W(16,100), W(40,250), W(120,515): 6, 5, 5 times faster than BoTorch, in single "
     "precision, in which the default climbs (`single`); in double reach for 3, 2, 1.5 times the products P A^T, "
     "Ks Linv^T, dV Linv, W A. Ours needs one product with C^-1 where that bound counts two with its factor, so the "
-    "last column can fall below 1. `alone`: BoTorch in a process of its own, without the memory that compbo keeps, as it "
-    "runs in a program that does not load compbo. At W(16,100) about half of the time are products (see the profile "
+    "last column can fall below 1. `alone`: BoTorch in a process of its own, without the memory that compbo keeps, as "
+    "it runs in a program that does not load compbo. At W(16,100) about half of the time are products (see the profile "
     "below), the rest are some hundred operators on arrays too small to keep a core busy, which the compiled backend "
     "joins."
 )
