@@ -365,7 +365,7 @@ class TestJointBatches:
         found = telemetry(study)
         assert sorted(found) == [1, 4, 8]
         assert found[1].verdict == Verdict.DESIGN
-        assert found[8].maximizer == "CAdam-ME"
+        assert found[8].maximizer == "CAdam"
         assert (found[8].points, found[8].observations) == (4, 8)
         report = load_optimizer(url, "s")  # what `compbo report` reads
         assert [entry.verdict for entry in report.telemetry] == [found[n].verdict for n in (1, 4, 8)]

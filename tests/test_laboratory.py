@@ -111,7 +111,7 @@ BAD_INPUT = [
     ("ask new.db", "--space is missing: new.db is a new run"),
     ("ask run.db --seed 5", "--seed (stored 0, given 5)"),
     ("ask run.db --maximize", "direction"),
-    ("ask run.db --maximizer SCGA", "--maximizer (stored 'CAdam-ME', given 'SCGA')"),
+    ("ask run.db --maximizer SCGA", "--maximizer (stored 'CAdam', given 'SCGA')"),
     ("ask run.db --outputs log", "--outputs (stored 'auto', given 'log')"),
     ("ask run.db --acquisition ei", "--acquisition (stored 'portfolio', given 'ei')"),
     ("ask run.db --space other.toml", "the parameters (stored batch, celsius"),

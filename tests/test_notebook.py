@@ -123,7 +123,7 @@ def test_space_optimizer_and_result_show_themselves() -> None:
     failed = sum(r.state == "FAIL" for r in result.records)
     assert result.best is not None
     assert failed > 0
-    for thing, title in ((result, "Result (minimize)"), (result.optimizer, "Optimizer (minimize, CAdam-ME, 4 dim")):
+    for thing, title in ((result, "Result (minimize)"), (result.optimizer, "Optimizer (minimize, CAdam, 4 dim")):
         texts = Reader(thing._repr_html_()).texts
         assert texts[0].startswith(title)
         shown = dict(zip(texts[1::2], texts[2::2], strict=True))

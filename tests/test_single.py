@@ -18,6 +18,8 @@ from compbo.bo.propose import AcquisitionProblem, Proposal, propose
 from compbo.bo.starts import StartPolicy
 from compbo.compiled.choice import backend_of, climbing_oracle, make_oracle
 from compbo.maximizers import make_maximizer
+from compbo.study.cell import Cell, InnerSpec, SurrogateSpec, maximizer_method
+from compbo.study.engine.experiment import run_cell
 from compbo.surrogate.features import LINEAR
 from compbo.surrogate.gp import GP, Hyperparameters, fit_gp, posterior_with
 from compbo.surrogate.kernels import get_kernel
@@ -277,3 +279,13 @@ class TestRun:
         monkeypatch.setenv("COMPBO_BACKEND", "torch")
         run(tmp_path / "run.db")
         assert "begun with the backend single and goes on with torch" in caplog.text
+
+
+def test_a_cell_of_a_study_is_in_double_whatever_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = InnerSpec(restarts=2, raw_batches=16, steps=4)
+    cell = Cell("levy-2", 2, maximizer_method("Adam-ERM", "ucb"), 0, 2, 2, 8, SurrogateSpec(), inner)
+    digests = set()
+    for backend in ("torch", "single"):
+        monkeypatch.setenv("COMPBO_BACKEND", backend)
+        digests.add(run_cell(cell)["digest"])
+    assert len(digests) == 1

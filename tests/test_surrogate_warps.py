@@ -275,7 +275,7 @@ def test_the_compiled_oracle_is_the_other_one(rounder, monkeypatch) -> None:
     posterior = posterior_with(get_kernel("matern52"), INSIDE, Y, THETA, rounder)
     x, draw = 1.4 * rand(5, 2, D, seed=13) - 0.2, Draw(torch.randn(2, 16, dtype=F64, generator=torch.Generator()))
     found = []
-    for backend in ("torch", "single", "compiled"):
+    for backend in ("torch", "compiled"):
         monkeypatch.setenv("COMPBO_BACKEND", backend)
         oracle = make_oracle(UCB(), posterior, FreshSamples(2, 16), 0.3)
         inner = oracle.inner(x, draw, 4)

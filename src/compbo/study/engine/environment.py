@@ -11,7 +11,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from compbo import backend
 from compbo.plugins import plugin_versions
 from compbo.versions import installed_versions
 
@@ -75,10 +74,7 @@ def _processor() -> str:
 
 
 def cell_environment(threads: int) -> dict[str, str]:
-    """What the process of a cell is told: the threads of every BLAS and of OpenMP, and the backend.
-
-    The backend is always PyTorch in double precision: a cell alone determines its digest, not what is installed or set
-    where it runs.
+    """What the process of a cell is told: the threads of every BLAS and of OpenMP.
 
     Args:
         threads: the number.
@@ -86,10 +82,10 @@ def cell_environment(threads: int) -> dict[str, str]:
     Returns:
         Environment variables.
 
-    >>> cell_environment(2)["OMP_NUM_THREADS"], cell_environment(2)["COMPBO_BACKEND"]
-    ('2', 'torch')
+    >>> cell_environment(2)["OMP_NUM_THREADS"]
+    '2'
     """
-    return {**dict.fromkeys(THREAD_VARIABLES, str(threads)), backend.VARIABLE: backend.TORCH}
+    return dict.fromkeys(THREAD_VARIABLES, str(threads))
 
 
 def reset_peak_memory() -> None:

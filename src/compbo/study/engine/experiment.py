@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from compbo.backend import TORCH, prescribed_backend
 from compbo.evaluation import describe
 from compbo.plugins import load_same
 from compbo.seeds import stream
@@ -43,7 +44,7 @@ def initial_design(cell: Cell, task: Task) -> list[Point]:
 
 
 def run_cell(cell: Cell, plugins: Mapping[str, str] = MappingProxyType({})) -> schema.Row:
-    """Run a cell in this process.
+    """Run a cell in this process, always in double precision: a cell alone determines its digest.
 
     Args:
         cell: the experiment.
@@ -64,7 +65,8 @@ def run_cell(cell: Cell, plugins: Mapping[str, str] = MappingProxyType({})) -> s
 
     try:
         load_same(plugins)
-        columns = _experiment(cell)
+        with prescribed_backend(TORCH):
+            columns = _experiment(cell)
     except Exception as error:  # one cell must not end a study: the row says what happened
         log.warning("cell %s (%s) failed: %s", cell.hash, cell.name, error)
         return failed_row(cell, describe(error), traceback.format_exc(), timing())

@@ -86,6 +86,7 @@ _COLOURS = {
     "compbo-adamos-90": "#663333",
     "compbo-dimension-scaled": "#aa4466",
     "compbo-warped": "#0077bb",
+    "compbo-no-levels": "#33bbee",
     "compbo-model-128": "#228833",
     "compbo-sequential": "#4477aa",
     "thompson-function": "#222222",
