@@ -1,0 +1,109 @@
+"""How the trials of the defaults are named, how the numbers of a maximizer are chosen, and which goals of speed are met."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks.defaults import maximizers, variants
+from benchmarks.defaults.page import RESULTS
+from benchmarks.goals import goals_table
+
+import compbo
+from compbo.study.methods.defaults import settings_of
+from compbo.study.outputs.compact import from_bytes
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, "the default"),
+        ({"maximizer": "RS"}, 'maximizer="RS"'),
+        ({"acquisition": "logei", "outputs": "none"}, 'acquisition="logei", outputs="none"'),
+        ({"acquisition": (compbo.UCB(4.0), "sr")}, 'acquisition=[UCB(beta=4.0), "sr"]'),
+        ({"starts": compbo.StartPolicy(around_incumbents=0.9, race=True)}, "around_incumbents=0.9, race=True"),
+        ({"model_points": 128}, "model_points=128"),
+    ],
+)
+def test_settings_are_named_by_what_differs_from_the_default(changed: dict[str, object], said: str) -> None:
+    assert variants.words(compbo.Settings(seed=3, batch_size=8, **changed)) == said
+
+
+def test_a_limit_that_a_run_does_not_reach_is_not_named() -> None:
+    settings = compbo.Settings(model_points=1024)
+    assert variants.words(settings, evaluations=144) == "the default"
+    assert variants.words(settings, evaluations=2000) == "model_points=1024"
+
+
+def test_a_stored_run_is_named_by_its_settings_and_another_method_keeps_its_name() -> None:
+    rows = pd.DataFrame(
+        {
+            "kind": ["compbo-random", "random-search"],
+            "optimiser": ["compbo-random", "random-search"],
+            "hyperparameters": [json.dumps(dict(settings_of("compbo-random"))), "{}"],
+            **dict.fromkeys(("initial", "batch", "steps"), 8),
+        }
+    )
+    assert variants.labelled(rows)["optimiser"].tolist() == ['maximizer="RS"', "random-search"]
+
+
+def test_the_default_is_the_best_of_what_was_tried() -> None:
+    """The claim of docs/defaults.md; a change of a default needs runs of it."""
+    from benchmarks.defaults.page import effects, normalised_regrets
+
+    found = effects(normalised_regrets(variants.labelled(from_bytes(RESULTS.read_bytes()))))
+    assert found[0].name == variants.DEFAULT
+
+
+def tried(regrets: dict[float, float], spread: float = 0.05) -> pd.DataFrame:
+    """Cells of Adam in both forms with these regrets by learning rate, 0.03 being the one it had."""
+    noise = np.random.default_rng(0)
+    rows = [
+        {
+            "task": task,
+            "seed": seed,
+            "optimiser": form,
+            "hyperparameters": json.dumps({"lr": lr, "eps": 1e-8}),
+            "status": "done",
+            "floor": 0.0,
+            "floor_kind": "optimum",
+            "best": [1.0, regret * float(np.exp(spread * noise.standard_normal()))],
+        }
+        for lr, regret in regrets.items()
+        for task in ("a", "b", "c")
+        for seed in (0, 1)
+        for form in ("Adam-ERM", "Adam-FSM")
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_clearly_better_setting_is_chosen_for_all_forms() -> None:
+    (trial,) = maximizers.trials(tried({0.03: 0.2, 0.1: 0.1, 0.01: 0.4}))
+    assert trial.method == "Adam"
+    assert trial.before == {"lr": 0.03}
+    assert [setting.values["lr"] for setting in trial.others] == [0.1, 0.01]
+    assert trial.others[0].ratio == pytest.approx(0.5, rel=0.1)
+    assert trial.others[0].runs == 12
+    assert trial.chosen == {"lr": 0.1}
+    assert "**lr 0.1**" in maximizers.table_of([trial])
+
+
+def test_what_chance_explains_changes_nothing() -> None:
+    (trial,) = maximizers.trials(tried({0.03: 0.2, 0.1: 0.19, 0.01: 0.21}, spread=1.0))
+    assert trial.chosen == trial.before
+    assert "as before" in maximizers.table_of([trial])
+
+
+def test_goals_are_read_off_the_tables() -> None:
+    rows = [{"package": "compbo", "beside 2 / quiet": 1.5}, {"package": "other", "beside 2 / quiet": 9.0}]
+    slow = [
+        {"evaluations": 2000, "CPU s": 4.0},
+        {"evaluations": 10000, "CPU s": 31.0},
+        {"evaluations": 500, "CPU s": 9},
+    ]
+    table = goals_table({"load": {"rows": rows}, "many-evaluations": {"rows": slow}})
+    assert "| at most 2.5 | 1.5 | met |" in table
+    assert "| at most 5, 30 | 4, 31 | met in 1 of 2 |" in table
+    assert len(table.splitlines()) == 4
