@@ -41,6 +41,7 @@ from benchmarks import (
 )
 from benchmarks.common import SIZES, Row, Work, work
 from benchmarks.figure import draw_figure
+from benchmarks.goals import NOTE as GOALS_NOTE
 from benchmarks.goals import goals_table
 
 HERE = Path(__file__).parent
@@ -105,9 +106,7 @@ def machine() -> str:
 def write_readme(results: dict[str, dict[str, object]]) -> None:
     """The page is made of the stored results alone."""
     parts = [(HERE / "intro.md").read_text().rstrip()]
-    parts.append(
-        f"## Goals\n\nSizes W(16,100), W(40,250), W(120,515) where a goal has three numbers.\n\n{goals_table(results)}"
-    )
+    parts.append(f"## Goals\n\n{GOALS_NOTE}\n\n{goals_table(results)}")
     for name, (title, note, _) in SECTIONS.items():
         if name in results:
             rows = results[name]["rows"]

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.common import SIZES, Row
 
+NOTE = "Of the tables below; at W(16,100), W(40,250), W(120,515) where there are three numbers."
 MET, MISSED = "met", "**missed**"
 LARGER = [f"W({d},{n})" for d, n in SIZES[1:]]
 

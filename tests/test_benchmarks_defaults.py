@@ -1,4 +1,4 @@
-"""How the trials of the defaults are named, how the numbers of a maximizer are chosen, and which goals of speed are met."""
+"""How trials of the defaults are named, how numbers of maximizers are chosen, and which goals of speed are met."""
 
 from __future__ import annotations
 
