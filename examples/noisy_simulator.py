@@ -29,7 +29,7 @@ def simulate(params):
 
 
 if __name__ == "__main__":
-    result = compbo.minimize(simulate, space, evaluations=48, batch_size=4, seed=0, noise=NOISE)
+    result = compbo.minimize(simulate, space, evaluations=48, batch_size=4, seed=6, noise=NOISE)
     print(result.history["state"].value_counts().to_string())
 
     tried = [record for record in result.records if record.value is not None]
