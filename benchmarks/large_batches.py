@@ -22,7 +22,7 @@ import torch
 from benchmarks.common import Row, Work, botorch_acquisition, data
 from compbo.acquisition.integrands import UCB
 from compbo.acquisition.oracle import AcquisitionOracle
-from compbo.acquisition.samples import FreshSamples, sobol_normals
+from compbo.acquisition.samples import make_samples, sobol_normals
 from compbo.bo import verdict
 from compbo.bo.peak import bytes_at_peak
 from compbo.bo.propose import AcquisitionProblem, propose
@@ -33,16 +33,15 @@ from compbo.surrogate.gp import fit_gp
 from compbo.types import DTYPE, Budget, Draw
 
 TITLE = "Large batches"
-OBSERVATIONS, STEPS, SAMPLES = 300, 64, 128
+MAXIMIZER, OBSERVATIONS, STEPS, SAMPLES = "CAdam", 300, 64, 128
 FEW, DEFAULTS = StartPolicy(64, 8), StartPolicy()
-PEAK_STEPS = 4  # of the defaults, where only memory is asked for: the peak is reached in the first ones
 LIMIT = 30  # seconds of processor time of a maximisation
 NOTE = (
     f"UCB, {SAMPLES} samples, one thread, each in a process of its own. {FEW.restarts} restarts of {FEW.raw_batches} "
     f"raw batches and {STEPS} steps: CAdam against `optimize_acqf`, joint and with `sequential=True`, with L-BFGS-B "
     f"as it comes; what took more than {LIMIT} s was stopped. Value: UCB of the batch on one sample of 4096 for all. "
-    f"Defaults: {DEFAULTS.restarts} restarts of {DEFAULTS.raw_batches} raw batches, {PEAK_STEPS} steps, every look of "
-    "the verdict taken. MB: what the whole maximisation, with the choice and the verdict, adds to the process at its "
+    f"Defaults: {DEFAULTS.restarts} restarts of {DEFAULTS.raw_batches} raw batches, {STEPS} steps, every look of the "
+    "verdict taken. MB: what the whole maximisation, with the choice and the verdict, adds to the process at its "
     "peak. Stated: `compbo.bo.peak.bytes_at_peak`, a bound on its arrays that is known before; a process keeps memory "
     "that was freed, and may hold a little more."
 )
@@ -84,7 +83,8 @@ def measure(method: str, n: int, d: int, q: int) -> Row:
     torch.set_num_threads(1)
     x, y = data(d, n)
     w = Work(d, n, fit_gp(x, y), BARE, BARE[0])
-    oracle = AcquisitionOracle(UCB(), w.gp.posterior, FreshSamples(q, SAMPLES), w.gp.best)
+    samples = make_samples(make_maximizer(MAXIMIZER).form, q, minibatch=SAMPLES, steps=STEPS)
+    oracle = AcquisitionOracle(UCB(), w.gp.posterior, samples, w.gp.best)
     _maximised(COMPBO if method == PEAK else method, w, 2)  # imports, and memory that is taken once
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from here
     before, began = _kilobytes("VmRSS"), time.process_time()
@@ -106,19 +106,19 @@ def _maximised(method: str, w: Work, q: int) -> torch.Tensor:
     """The batch (q, d) that a method finds."""
     if method == PEAK:
         verdict._counts = lambda *_: False  # the verdict takes every look
-        return _proposed(w, q, PEAK_STEPS, DEFAULTS)
-    return _proposed(w, q, STEPS, FEW) if method == COMPBO else _with_botorch(method, w, q)
+        return _proposed(w, q, DEFAULTS)
+    return _proposed(w, q, FEW) if method == COMPBO else _with_botorch(method, w, q)
 
 
-def _proposed(w: Work, q: int, steps: int, starts: StartPolicy) -> torch.Tensor:
+def _proposed(w: Work, q: int, starts: StartPolicy) -> torch.Tensor:
     """compbo's batch (q, d)."""
     best = w.gp.train_x[w.gp.train_y.argsort(descending=True)[:8]]
     return propose(
         AcquisitionProblem(w.gp.posterior, UCB(), w.gp.best, best),
         q,
-        maximizer=make_maximizer("CAdam"),
+        maximizer=make_maximizer(MAXIMIZER),
         generator=stream(0, "large batches"),
-        budget=Budget(steps),
+        budget=Budget(STEPS),
         starts=starts,
         minibatch=SAMPLES,
     ).batch
