@@ -41,7 +41,7 @@ GOALS = (
         for name in ("CAdam", "CAdam-ME", "Adam-ERM")
     ),
     Goal(
-        "a step of CAdam-ME, times one of Adam-ERM",
+        "a maximisation with CAdam-ME, times one with Adam-ERM",
         "maximisation",
         "times Adam-ERM",
         {"method": ("CAdam-ME",), "size": tuple(LARGER)},
@@ -71,7 +71,7 @@ GOALS = (
         "seconds of CPU of an ask with 2,000 and 10,000 evaluations behind it",
         "many-evaluations",
         "CPU s",
-        {"evaluations": ("2000", "10000")},
+        {"evaluations": ("2000", "10000"), "q": ("8",)},
         (5.0, 30.0),
         at_most=True,
     ),
