@@ -98,11 +98,7 @@ def test_what_chance_explains_changes_nothing() -> None:
 
 def test_goals_are_read_off_the_tables() -> None:
     rows = [{"package": "compbo", "beside 2 / quiet": 1.5}, {"package": "other", "beside 2 / quiet": 9.0}]
-    slow = [
-        {"evaluations": 2000, "CPU s": 4.0},
-        {"evaluations": 10000, "CPU s": 31.0},
-        {"evaluations": 500, "CPU s": 9},
-    ]
+    slow = [{"evaluations": n, "q": 8, "CPU s": seconds} for n, seconds in ((500, 9.0), (2000, 4.0), (10000, 31.0))]
     table = goals_table({"load": {"rows": rows}, "many-evaluations": {"rows": slow}})
     assert "| at most 2.5 | 1.5 | met |" in table
     assert "| at most 5, 30 | 4, 31 | met in 1 of 2 |" in table

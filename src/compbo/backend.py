@@ -46,7 +46,7 @@ def chosen_backend() -> str:
 
 @contextmanager
 def prescribed_backend(name: str) -> Iterator[None]:
-    """Use the backend of that name within the context, whatever COMPBO_BACKEND says.
+    """Use the backend of that name within the context, also where COMPBO_BACKEND asks for another.
 
     >>> with prescribed_backend(TORCH):
     ...     chosen_backend()
