@@ -36,6 +36,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "compbo-sox": {"maximizer": "SOX"},
         "compbo-msvr": {"maximizer": "MSVR"},
         "compbo-race": {"starts": compbo.StartPolicy(race=True)},
+        "compbo-race-polish": {"starts": compbo.StartPolicy(race=True, polish=True)},
         "compbo-around-90": {"starts": compbo.StartPolicy(around_incumbents=0.9)},
         "compbo-cadam-90": {"maximizer": "CAdam", "starts": compbo.StartPolicy(around_incumbents=0.9)},
         "compbo-adamos-90": {"maximizer": "AdamOS-ERM", "starts": compbo.StartPolicy(around_incumbents=0.9)},
