@@ -81,6 +81,7 @@ _COLOURS = {
     "compbo-sox": "#004488",
     "compbo-msvr": "#997700",
     "compbo-race": "#225555",
+    "compbo-race-polish": "#ccbb44",
     "compbo-around-90": "#6699cc",
     "compbo-cadam-90": "#ee99aa",
     "compbo-adamos-90": "#663333",
