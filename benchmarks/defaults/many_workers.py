@@ -152,5 +152,34 @@ def measure(name: str, seed: int, model: str, folder: Path) -> None:
             split.write_text(kept.read_text())
 
 
+def table_of(rows: list[Row]) -> str:
+    """How both models of every run stand, in Markdown.
+
+    Args:
+        rows: of the file.
+
+    Returns:
+        A row for every task, seed and stage; stages that one of the models did not reach are those of the other alone.
+    """
+    at = {row[:4]: row for row in rows}
+    stages = (SPLIT, 1520, 1760, 2000, 3040, 4000)
+    lines = [
+        "| task | seed | evaluations | all observations | 1280 of them | ratio | seconds of an ask, all | 1280 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for task, seed in sorted({row[:2] for row in rows}):
+        for stage in stages:
+            part = at.get((task, seed, PART, stage))
+            exact = part if stage == SPLIT else at.get((task, seed, EXACT, stage))
+            if part is not None:
+                both = (f"{exact.best:.4g}", f"{part.best / exact.best:.2f}") if exact else ("", "")
+                seconds = f"{exact.ask_seconds:.1f}" if exact else ""
+                lines.append(
+                    f"| {task.replace('_', ' ')} | {seed} | {stage:,} | {both[0]} | {part.best:.4g} | {both[1]} "
+                    f"| {seconds} | {part.ask_seconds:.1f} |"
+                )
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
     main(Path(sys.argv[1] if len(sys.argv) > 1 else "many-workers-runs"))

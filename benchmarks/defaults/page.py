@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from benchmarks.defaults import many_workers
 from benchmarks.defaults.variants import DEFAULT, labelled
 from compbo.study.outputs.compact import finished, from_bytes
 
@@ -22,6 +23,7 @@ LARGE = ROOT / "results" / "large.parquet"
 SPECIAL = ROOT / "results" / "special.parquet"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 LARGE_BEGIN, LARGE_END = "<!-- large -->", "<!-- /large -->"
+WORKERS_BEGIN, WORKERS_END = "<!-- workers -->", "<!-- /workers -->"
 SPECIAL_BEGIN, SPECIAL_END = "<!-- special -->", "<!-- /special -->"
 HIGH_BEGIN, HIGH_END = "<!-- high -->", "<!-- /high -->"
 MIXED_TASKS, HIGH_TASKS = "benchmarks.defaults.special_tasks:", "benchmarks.defaults.tasks:"
@@ -237,6 +239,7 @@ def main() -> None:
     text = filled(PAGE.read_text(encoding="utf-8"), BEGIN, table_of(found, regret), END)
     large = large_table(from_bytes(LARGE.read_bytes(), str(LARGE)))
     text = filled(text, LARGE_BEGIN, large, LARGE_END)
+    text = filled(text, WORKERS_BEGIN, many_workers.table_of(many_workers.load()), WORKERS_END)
     special = committed(SPECIAL)
     text = filled(text, SPECIAL_BEGIN, special_table(special), SPECIAL_END)
     text = filled(text, HIGH_BEGIN, high_table(special), HIGH_END)
