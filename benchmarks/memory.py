@@ -19,7 +19,6 @@ NAMES = ("CAdam", "CAdam-ME", "NASA", "NASA-ME", "Nested-MC", "Nested-MC-ME")
 CSV = Path(__file__).parent / "memory.csv"
 POOLS = (1024, 4096, 16384, 65536)  # M
 SIZES = ((16, 100), (40, 250), (120, 515))
-STEPS = 16  # of a measurement for the file: the peak is reached in the first ones
 
 PROGRAM = """
 import re, sys
@@ -58,7 +57,7 @@ def write_csv() -> None:
         writer.writerow(("maximizer", "dimension", "pool", "columns", "measured_mb", "estimated_mb"))
         for name in NAMES:
             for d, n, pool in cases:
-                measured, estimated, columns = measure(name, d, n, pool // K, STEPS)
+                measured, estimated, columns = measure(name, d, n, pool // K, pool // K)  # zeta grows to the end
                 writer.writerow((name, d, pool, columns, f"{measured:.2f}", f"{estimated:.2f}"))
 
 

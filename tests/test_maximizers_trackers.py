@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from compbo.maximizers import CATALOGUE, Ascent, make_maximizer, run_within
-from compbo.maximizers.memory import FreshMemory, PoolMemory
+from compbo.maximizers.memory import FreshMemory, LatePoolMemory, PoolMemory
 from compbo.maximizers.rules.sga import sga
 from compbo.maximizers.schedules import constant
 from compbo.maximizers.trackers import Blend, extrapolated, smoothed
-from compbo.types import DTYPE, Box, Budget, Draw
+from compbo.types import DTYPE, Box, Budget, Draw, Inner
 from maximizer_toys import LogToy, Toy, seeded, starts
 
 TRACKED = [name for name, entry in CATALOGUE.items() if entry.tracker != "none"]
@@ -217,6 +217,47 @@ def test_memory_equals_a_dense_zeta(blends, seed):
     everything = Draw(torch.zeros(2, 7), torch.arange(7))
     assert torch.allclose(memory.read(everything), dense, rtol=1e-9, atol=1e-12)
     assert torch.allclose(memory.mean_utility(), dense.amax(-2).mean(-1), rtol=1e-9, atol=1e-10)
+
+
+class LateToy(Toy):
+    """A toy that says v on other draws, and remembers of which columns it was asked for."""
+
+    def inner(self, x, draw, gradient_rows=None) -> Inner:
+        def v_on(other: Draw) -> torch.Tensor:
+            self.asked += other.columns.unique().tolist()
+            return Toy.inner(self, x, other).v
+
+        self.asked = draw.columns.tolist()
+        return super().inner(x, draw, gradient_rows)._replace(v_on=v_on)
+
+
+@settings(max_examples=30)
+@given(
+    blends=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(-2, 2)), min_size=1, max_size=25),
+    pool=st.sampled_from([7, 48, 113]),
+    seed=st.integers(0, 1000),
+)
+def test_late_columns_are_those_that_were_made_at_once(blends, pool, seed):
+    """Decays and folds before a column is first drawn are made up for, also after some restarts have left."""
+    toy, x, rows = LateToy(2, K=5, pool=pool), starts(4, 2, 3, seed=seed), torch.tensor([3, 1])
+    toy.start(seeded(seed))
+    everything = toy.expectation_draw()
+    late, at_once = LatePoolMemory(x, toy), PoolMemory(toy.inner(x, everything).v, toy)
+    made = toy.asked = list(range(max(0, pool - pool % 48 - 48), pool))
+    drawn = set(made)
+    for number, (decay, keep, at_x) in enumerate(blends):
+        draw = toy.draw()
+        drawn |= set(draw.columns.tolist())
+        v = toy.inner(x, draw).v
+        toy.asked = made
+        new = [memory.update(Blend(decay, keep, at_x), draw, v, v[:0]) for memory in (late, at_once)]
+        assert torch.allclose(*new, rtol=1e-12, atol=1e-200)
+        if number == 3:
+            late, at_once, x = late.only(rows), at_once.only(rows), x[rows]
+    assert len(made) == len(drawn)
+    assert set(made) == drawn
+    assert late.pool_size == at_once.pool_size == pool
+    assert torch.allclose(late.read(everything), at_once.read(everything), rtol=1e-12, atol=1e-200)
 
 
 def test_a_thousand_strong_decays_do_not_overflow():

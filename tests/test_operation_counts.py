@@ -12,9 +12,10 @@ from compbo.acquisition.integrands import UCB
 from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import make_samples
 from compbo.maximizers import CATALOGUE, make_maximizer
+from compbo.maximizers.memory import TOGETHER
 from compbo.seeds import stream
 from compbo.surrogate.kernels import MATERN52
-from compbo.surrogate.posterior import GPPosterior
+from compbo.surrogate.posterior import GPPosterior, PosteriorSamples
 from compbo.types import DTYPE, Box, Budget
 
 B, Q, D, N, K = 32, 16, 40, 250, 128
@@ -96,8 +97,32 @@ def test_a_smoothed_tracker_evaluates_nothing_more(posterior: GPPosterior) -> No
 
 
 def test_the_cost_of_a_step_does_not_grow_with_the_pool(posterior: GPPosterior) -> None:
-    """The gradient sums over the K drawn columns of M: at M = 65,536 a step does what it does at M = 2,048."""
-    small = step_counts(posterior, "CAdam", pool_steps=16, restarts=4)
+    """The gradient sums over the K drawn columns of M: at M = 65,536 a step does what it does at M = 16,384.
+
+    In both nearly all drawn columns are new ones.
+    """
+    small = step_counts(posterior, "CAdam", pool_steps=128, restarts=4)
     large = step_counts(posterior, "CAdam", pool_steps=512, restarts=4)
     assert large[1] <= 1.01 * small[1]
     assert large[0] <= 1.05 * small[0]
+
+
+class CountedUCB(UCB):
+    """UCB that counts the columns it is asked for."""
+
+    columns = 0
+
+    def inner(self, samples: PosteriorSamples, best: float) -> torch.Tensor:
+        CountedUCB.columns += samples.deviation.shape[-1]
+        return super().inner(samples, best)
+
+
+@pytest.mark.parametrize("pool_steps", [64, 512])
+def test_columns_of_zeta_that_are_never_drawn_are_never_made(posterior: GPPosterior, pool_steps: int) -> None:
+    """9 draws of K: at most twice as many columns, on the way and at x_0, and the few that BLAS takes together."""
+    x = torch.rand(2, Q, D, dtype=DTYPE, generator=stream(0, "start"))
+    samples = make_samples("Comp", Q, minibatch=K, steps=pool_steps)
+    objective, CountedUCB.columns = AcquisitionOracle(CountedUCB(), posterior, samples, best=1.0), 0
+    make_maximizer("CAdam")(objective, x, budget=Budget(steps=8), box=Box.unit(D), generator=stream(0, "run"))
+    assert 9 * K < CountedUCB.columns <= 9 * (2 * K + TOGETHER) + 2 * TOGETHER
+    assert CountedUCB.columns < samples.pool_size / 2

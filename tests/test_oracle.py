@@ -19,7 +19,7 @@ from botorch.acquisition import (
 from botorch.models import SingleTaskGP
 from botorch.sampling import SobolQMCNormalSampler
 
-from compbo.acquisition.integrands import EI, PI, SR, UCB, LogEI
+from compbo.acquisition.integrands import EI, PI, SR, UCB, Acquisition, LogEI
 from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import make_samples, sobol_normals
 from compbo.surrogate.botorch import ModelPosterior, posterior_of
@@ -372,9 +372,16 @@ class TestDraws:
 
 class TestMemory:
     @staticmethod
-    def needed(form: str, steps: int, restarts: int = 32, width: int = 16, tracked: bool = True) -> int:
+    def needed(
+        form: str,
+        steps: int,
+        restarts: int = 32,
+        width: int = 16,
+        tracked: bool = True,
+        acquisition: Acquisition = UCB(),  # noqa: B008 - frozen
+    ) -> int:
         samples = make_samples(form, width, minibatch=128, steps=steps)
-        return AcquisitionOracle(UCB(), posterior(), samples, 0.0).bytes_needed(restarts, tracked)
+        return AcquisitionOracle(acquisition, posterior(), samples, 0.0).bytes_needed(restarts, tracked)
 
     @pytest.mark.parametrize("form", ["ERM", "ME"])
     def test_fresh_samples_do_not_grow_with_the_steps(self, form: str) -> None:
@@ -382,7 +389,9 @@ class TestMemory:
 
     def test_pools_grow_by_zeta_and_by_themselves(self) -> None:
         m = 128 * (64 - 32)
-        assert self.needed("Comp", 64) - self.needed("Comp", 32) == 8 * m * (16 + 3 * 32 * 16)
+        assert self.needed("Comp", 64) - self.needed("Comp", 32) == 8 * m * (16 + 32 * 16)
+        three_at_once = self.needed("Comp", 64, acquisition=LogEI()) - self.needed("Comp", 32, acquisition=LogEI())
+        assert three_at_once == 8 * m * (16 + 3 * 32 * 16)
         assert self.needed("Comp", 64, tracked=False) - self.needed("Comp", 32, tracked=False) == 8 * m * 16
         assert self.needed("FSM", 64, tracked=False) - self.needed("FSM", 32, tracked=False) == 8 * m * 16
         assert self.needed("ME", 64) < self.needed("Comp", 64) / 4
@@ -409,7 +418,7 @@ gp = fit_gp(x, x.sum(-1))
 start = torch.rand(32, 16, 4, dtype=torch.float64, generator=stream(1))
 def climb(name, form):
     oracle = AcquisitionOracle(UCB(), gp.posterior, make_samples(form, 16, minibatch=128, steps=64), gp.best)
-    make_maximizer(name)(oracle, start, budget=Budget(steps=3), box=Box.unit(4), generator=stream(2))
+    make_maximizer(name)(oracle, start, budget=Budget(steps=64), box=Box.unit(4), generator=stream(2))
     return oracle
 def kilobytes(what):
     return int(re.search(what + r":\\s+(\\d+) kB", open("/proc/self/status").read())[1])

@@ -139,6 +139,8 @@ class Inner(NamedTuple):
     pullback: Callable[[Tensor], Tensor]  # cotangent on v (rows, q, K) -> gradient (rows, q, d)
     failed: Tensor  # (B,) bool: no Cholesky factor, v is not to be trusted
     jitter: float  # largest relative one that a Cholesky factor needed
+    # draw -> v (B, q, K) at the same points, without another evaluation of the model; None: only `Oracle.inner` can
+    v_on: Callable[[Draw], Tensor] | None = None
 
 
 class Oracle(Protocol):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from compbo.acquisition.integrands import Acquisition
     from compbo.acquisition.samples import Samples
-    from compbo.surrogate.posterior import Posterior
+    from compbo.surrogate.posterior import BatchPosterior, Posterior
 
 
 VALUE_ELEMENTS = 1_000_000  # of v held at once where only values are wanted
@@ -52,7 +52,11 @@ class AcquisitionOracle(Sampled):
             dmean, ddeviation = self.acquisition.inner_vjp(c, samples.of_first(rows), self.best)
             return batch.pullback(dmean.sum(-1), torch.matmul(ddeviation, draw.z.mT))
 
-        return Inner(v, pullback, batch.failed, batch.jitter)
+        return Inner(v, pullback, batch.failed, batch.jitter, lambda other: self._v_of(batch, other))
+
+    def _v_of(self, batch: BatchPosterior, draw: Draw) -> Tensor:
+        """v (B, q, K) of a batch on the samples of the draw."""
+        return self.acquisition.inner(reparameterise(batch, draw.z), self.best)
 
     def utility(self, v: Tensor) -> Tensor:
         """h: the utility of every column."""
@@ -79,12 +83,14 @@ class AcquisitionOracle(Sampled):
     def bytes_needed(self, restarts: int, tracked: bool = False) -> int:
         """The pool, zeta on all of its columns; of x and u the minibatch's columns, factors and the posterior's rows.
 
-        While zeta_0 is made, L z, its absolute value and v exist side by side, for the restarts that are made at once.
+        That is a bound: columns that are never drawn are not made. Where f is not linear all are made at first: L z,
+        its absolute value and v exist side by side, for the restarts that are made at once.
         """
         width, k, m = self.samples.width, self.samples.minibatch, self.pool_size
         pool = 8 * width * m if self.samples.form in POOL_FORMS else 0
         zeta = restarts * width * m if tracked else 0
-        made = zeta_at_once(restarts, width * m) * width * m if tracked else 0
+        at_once = tracked and not self.linear_outer
+        made = zeta_at_once(restarts, width * m) * width * m if at_once else 0
         evaluated = 2 if tracked else 1
         rows = evaluated * restarts * width * (self.posterior.bytes_per_row() + 8 * 6 * max(k, width))
         return pool + 8 * 3 * made + (8 * zeta if made < zeta else 0) + rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from compbo.acquisition.integrands import Acquisition
     from compbo.acquisition.samples import Samples
     from compbo.compiled.build import Array
-    from compbo.surrogate.posterior import Posterior
+    from compbo.surrogate.posterior import BatchPosterior, Posterior
     from compbo.types import Draw
 
 KERNELS = {"matern52": kernels.MATERN52, "se": kernels.SQUARED_EXPONENTIAL}
@@ -74,7 +75,12 @@ class CompiledOracle(AcquisitionOracle):
             backward(points[:rows], z, self._model, self._integrand, kept, _array(c), pull.numpy())
             return gp.unwarped(x[:rows], pull.mul_(2.0 * gp.kernel.slope_factor * gp.inputs.weights))
 
-        return Inner(v, pullback, torch.zeros(len(x), dtype=torch.bool), float(gp.cholesky.jitter))
+        @cache
+        def batch() -> BatchPosterior:
+            return gp(x, gradient_rows=0)
+
+        failed, jitter = torch.zeros(len(x), dtype=torch.bool), float(gp.cholesky.jitter)
+        return Inner(v, pullback, failed, jitter, lambda other: self._v_of(batch(), other))
 
 
 def _model_of(gp: GPPosterior) -> Model:

@@ -127,7 +127,7 @@ def _begin(oracle: Oracle, tracker: Tracker, restarts: RestartBatch) -> tuple[St
     inner = oracle.inner(x, draw, gradient_rows=len(x))
     restarts.arrive(x, oracle.outer(inner.v), restarts.broken(inner))
     restarts.info.start_value = restarts.info.value.clone()
-    memory = start_memory(tracker, oracle, x, draw, inner.v)
+    memory = start_memory(tracker, oracle, x, draw, inner)
     return State(inner.pullback, memory.read(draw), memory.mean_utility()), memory
 
 
