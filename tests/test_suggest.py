@@ -180,6 +180,19 @@ def test_the_order_of_arrival_changes_no_bit(name: str) -> None:
     assert told_apart(suggest(space, settings, turned, count)) == told_apart(suggest(space, settings, history, count))
 
 
+def test_settings_of_an_earlier_version_go_on_as_they_did() -> None:
+    """Options that it does not name, nested ones as well, are what it did, not what is the default now."""
+    stored = json.loads(json.dumps(Settings(starts=StartPolicy(32, 4, around_incumbents=0.25)).to_dict()))
+    for name in ("outputs", "inputs", "model_points"):
+        del stored[name]
+    for name in ("race", "polish", "levels"):
+        del stored["starts"][name]
+    before = Settings.from_dict(stored)
+    assert before.starts == StartPolicy(32, 4, around_incumbents=0.25, levels=False)
+    assert (before.outputs, before.inputs, before.model_points) == ("none", "none", None)
+    assert Settings.from_dict(Settings().to_dict()) == Settings()
+
+
 def test_a_maximizer_is_a_name_or_a_value() -> None:
     value = make_maximizer("Adam-ERM", lr=0.25)
     space, named, history, count = CASES["hyperparameters"]
