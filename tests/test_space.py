@@ -519,6 +519,27 @@ def test_every_integer_has_the_next_ones_as_neighbours(scale):
         assert _changes(space, {"n": n, "x": 0.25}) == expected
 
 
+@pytest.mark.parametrize(
+    ("dial", "value", "expected"),
+    [
+        (Float(0.1, 0.9, scale="logit", step=0.1), 0.3, [0.2, 0.4]),
+        (Float(0.1, 0.9, scale="logit", step=0.1), 0.9, [0.8]),
+        (Float(0.001, 1, scale="log", digits=2), 0.01, [0.0099, 0.011]),
+        (Float(0.001, 1, scale="log", digits=2), 0.099, [0.098, 0.1]),
+        (Float(0.001, 1, scale="log", digits=2), 0.001, [0.0011]),
+        (Float(0, 1, digits=1), 0.5, [0.4, 0.6]),
+        (Float(0, 1, digits=1), 0.0, [1e-12]),
+        (Float(-100, 100, scale="bilog", digits=2), -10.0, [-11.0, -9.9]),
+        (Float(-100, 100, scale="bilog", digits=2), 0.0, [-1e-10, 1e-10]),
+    ],
+)
+def test_every_number_of_a_dial_has_the_next_ones_as_neighbours(dial, value, expected):
+    """Also beside another parameter of the same rule, which stays."""
+    space = Space({"x": dial, "y": dial})
+    point = {"x": value, "y": float(dial.nearest(np.array(dial.low + 0.37 * (dial.high - dial.low))))}
+    assert sorted(number for name, number in _changes(space, point) if name == "x") == expected
+
+
 def test_floats_have_no_neighbours():
     space = Space({"x": Float(0, 1), "y": Float(1, 2)})
     assert space.neighbours(torch.tensor([0.2, 0.4], dtype=torch.float64)).shape == (0, 2)

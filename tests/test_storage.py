@@ -214,6 +214,22 @@ def test_another_number_of_threads_is_said(
     assert "begun with 1 threads and goes on with 2" in caplog.text
 
 
+def test_a_run_of_before_an_option_goes_on_without_it(db: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It names neither the levels of its starts nor a backend: levels were not searched, and precision was double."""
+    space = {"n": Int(0, 9), "x": Float(0, 1)}
+    options: dict[str, Any] = {"storage": db, "evaluations": 1, "budget": Budget(steps=8)}
+    old, new = (StartPolicy(raw_batches=64, restarts=4, levels=levels) for levels in (False, True))
+    compbo.minimize(lambda p: p["n"] + p["x"], space, starts=new, **options)
+    with closing(sqlite3.connect(db)) as file, file:
+        file.execute("UPDATE study_system_attributes SET value_json = replace(value_json, ',\\\"levels\\\":true', '')")
+        file.execute("DELETE FROM study_system_attributes WHERE key = 'compbo:backend'")
+    assert load_optimizer(db).settings.starts == old
+    with pytest.raises(ValueError, match=r"starts\.levels \(stored False, given True\)"):
+        compbo.minimize(lambda p: p["n"] + p["x"], space, starts=new, **options)
+    compbo.minimize(lambda p: p["n"] + p["x"], space, starts=old, **options)
+    assert "begun with the backend torch and goes on with single" in caplog.text
+
+
 def test_a_study_of_another_program_is_not_written_to(db: Path) -> None:
     study = optuna.create_study(study_name="compbo", storage=f"sqlite:///{db}")
     study.add_trial(optuna.trial.create_trial(value=1.0))

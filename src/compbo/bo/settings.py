@@ -86,7 +86,14 @@ class Settings:
     budget: Budget = BUDGET
     minibatch: int = 128
     # Options that what an earlier version stored does not name, with what it did.
-    LATER: ClassVar[Mapping[str, Any]] = MappingProxyType({"inputs": NONE})
+    LATER: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {
+            "outputs": "none",
+            "inputs": NONE,
+            "model_points": None,
+            "starts": {"race": False, "polish": False, "levels": False},
+        }
+    )
 
     def __post_init__(self) -> None:
         """Check every option where it is named."""
@@ -158,13 +165,20 @@ class Settings:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Settings:
         """The settings that `to_dict` wrote as `data`, in this version or in an earlier one."""
+        complete = cls.with_later(data)
         values = {
-            "acquisition": portfolio_from_dict(data["acquisition"]),
-            "maximizer": as_maximizer(**data["maximizer"]),
-            "starts": StartPolicy(**data["starts"]),
-            "budget": Budget(**data["budget"]),
+            "acquisition": portfolio_from_dict(complete["acquisition"]),
+            "maximizer": as_maximizer(**complete["maximizer"]),
+            "starts": StartPolicy(**complete["starts"]),
+            "budget": Budget(**complete["budget"]),
         }
-        return cls(**{**cls.LATER, **data, **values})
+        return cls(**{**complete, **values})
+
+    @classmethod
+    def with_later(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """What `to_dict` wrote as `data` with the options that came later, at what was done before there were any."""
+        nested = {name: {**old, **data.get(name, {})} for name, old in cls.LATER.items() if isinstance(old, Mapping)}
+        return {**cls.LATER, **data, **nested}
 
 
 def refuse_unknown(caller: str, unknown: Iterable[str], known: Iterable[str]) -> None:

@@ -14,14 +14,15 @@ import numpy as np
 from compbo.space.parameters import Bool, Categorical, Ordinal, Parameter, Scalar
 from compbo.space.ranges import Float, Int
 from compbo.space.scales import Intervals
-from compbo.space.steps import FewDigits
+from compbo.space.steps import FewDigits, WholeNumbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from compbo.space.scales import Array
+    from compbo.space.steps import Dial
 
     Point = Mapping[str, Any]
 
@@ -114,27 +115,30 @@ class Rounded:
     names: tuple[str, ...]
     columns: NDArray[np.intp]
     intervals: Intervals
-    nearest: Callable[[Array], Array]
+    dial: Dial
     whole: bool  # integers
     discrete = True
 
     def encode(self, points: Sequence[Point]) -> Array:
         """The nearest possible number, warped and shifted to [0, 1]."""
-        return self.intervals.coordinates(self.nearest(_matrix(points, self.names)))
+        return self.intervals.coordinates(self.dial.nearest(_matrix(points, self.names)))
 
     def decode(self, unit: Array) -> list[list[Scalar]]:
         """The nearest possible numbers."""
-        values = self.nearest(self.intervals.values(unit))
+        values = self.dial.nearest(self.intervals.values(unit))
         return (values.astype(np.int64) if self.whole else values).T.tolist()  # type: ignore[no-any-return]
 
     def round(self, unit: Array) -> Array:
         """The coordinates of the nearest possible numbers."""
-        return self.intervals.coordinates(self.nearest(self.intervals.values(unit)))
+        return self.intervals.coordinates(self.dial.nearest(self.intervals.values(unit)))
 
     def neighbours(self, unit: Array) -> Array:
-        """The next smaller and the next larger integer."""
-        places = np.rint(self.intervals.values(unit))
-        return self.intervals.coordinates(_one_up_or_down(places, self.intervals.low, self.intervals.high))
+        """The next larger and the next smaller possible number."""
+        values = self.dial.nearest(self.intervals.values(unit))
+        beside = np.concatenate([np.tile(self.dial.beside(values, sign), (len(values), 1)) for sign in (1.0, -1.0)])
+        one = np.tile(np.eye(len(values), dtype=bool), (2, 1))
+        inside = (beside != values) & (beside >= self.intervals.low) & (beside <= self.intervals.high)
+        return self.intervals.coordinates(np.where(one, beside, values)[(one & inside).any(-1)])
 
 
 @dataclass(frozen=True)
@@ -291,11 +295,11 @@ def _codec(kind: type, members: Sequence[tuple[str, int]], parameters: Mapping[s
     if kind is Reals:
         return Reals(names, columns, intervals)
     whole = isinstance(own[0], Int)
-    return Rounded(names, columns, intervals, np.rint if whole else _rounding(own[0], intervals), whole)
+    return Rounded(names, columns, intervals, WholeNumbers() if whole else _dial(own[0], intervals), whole)
 
 
-def _rounding(parameter: Float, intervals: Intervals) -> Callable[[Array], Array]:
+def _dial(parameter: Float, intervals: Intervals) -> Dial:
     """What rounds the columns of parameters that follow the rule of this one."""
     if parameter.steps is not None:
-        return parameter.steps.nearest
-    return FewDigits(parameter.digits or 1, parameter.scale, intervals.low, intervals.high).nearest
+        return parameter.steps
+    return FewDigits(parameter.digits or 1, parameter.scale, intervals.low, intervals.high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,30 @@ MOST_DIGITS = 12  # significant ones: a coordinate of the unit cube tells them a
 _EXACT_INTEGER = 2**53  # up to here a double holds every integer
 _EXACT_POWER = 22  # 10^k is exact in a double up to here
 _LINEAR_DECADES, _BILOG_DECADES = 12, 10  # below the largest number, or below 1, that a coordinate still resolves
+
+
+class Dial(Protocol):
+    """The numbers that can be set."""
+
+    def nearest(self, values: Array) -> Array:
+        """Those nearest to the values."""
+        ...
+
+    def beside(self, values: Array, sign: float) -> Array:
+        """Of values that can be set the next larger ones (sign 1) or the next smaller ones (sign -1)."""
+        ...
+
+
+class WholeNumbers:
+    """All integers."""
+
+    def nearest(self, values: Array) -> Array:
+        """The values, rounded."""
+        return np.rint(values)
+
+    def beside(self, values: Array, sign: float) -> Array:
+        """The integers next to the values, by the sign larger or smaller."""
+        return values + sign
 
 
 @dataclass(frozen=True)
@@ -77,6 +101,10 @@ class EvenSteps(Sequence[float]):
         """The steps nearest to the values."""
         return self.at(self.places(values))
 
+    def beside(self, values: Array, sign: float) -> Array:
+        """The next steps, by the sign larger or smaller; at the first and the last, that one again."""
+        return self.at(np.clip(self.places(values) + sign, 0, self.size - 1))
+
 
 @dataclass(frozen=True)
 class FewDigits:
@@ -93,12 +121,26 @@ class FewDigits:
     def nearest(self, values: Array) -> Array:
         """The nearest numbers (..., w) of that many digits."""
         rounded = round_digits(values, self.digits)
-        if self.scale in ("linear", "bilog"):
+        if self._has_zero:
             decades = self._finest_decade()
             power = 10.0 ** np.abs(decades)
             coarse = np.where(decades >= 0, np.rint(values / power) * power, np.rint(values * power) / power)
             rounded = np.where(np.abs(values) < 10.0 ** (decades + self.digits - 1), coarse, rounded)
         return np.clip(rounded, self.low, self.high)
+
+    def beside(self, values: Array, sign: float) -> Array:
+        """The next numbers of that many digits, by the sign larger or smaller; at a bound, the bound again."""
+        decades = np.floor(np.log10(np.abs(np.where(values == 0.0, 1.0, values)))) + 1 - self.digits
+        if self._has_zero:
+            finest = self._finest_decade()
+            decades = np.where(values == 0.0, finest, np.maximum(decades, finest))
+        last_digit = 10.0**decades
+        finer = self.nearest(values + sign * last_digit / 10.0)  # from 1.0 to 0.99
+        return np.where(finer == values, self.nearest(values + sign * last_digit), finer)
+
+    @property
+    def _has_zero(self) -> bool:
+        return self.scale in ("linear", "bilog")
 
     def _finest_decade(self) -> Array:
         """k (w,) so that steps of 10^k near zero have coordinates of their own."""

@@ -6,7 +6,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from compbo.backend import chosen_backend
+from compbo.backend import TORCH, chosen_backend
 from compbo.errors import OptionError
 from compbo.storage.connect import quiet_optuna
 from compbo.threads import allowed_threads
@@ -96,11 +96,12 @@ def sign(storage: BaseStorage, study_id: int, name: str, space: Space, settings:
                 "bits from those of an uninterrupted run (COMPBO_THREADS sets the number).",
                 *(attributes.get(THREADS), allowed_threads()),
             )
-        if attributes.get(BACKEND) != chosen_backend():
+        backend = attributes.get(BACKEND, TORCH)  # the only one, before it was written down
+        if backend != chosen_backend():
             log.warning(
                 "This run was begun with the backend %s and goes on with %s: suggestions may differ from those of an "
                 "uninterrupted run (COMPBO_BACKEND=%s goes on as it was begun).",
-                *(attributes.get(BACKEND), chosen_backend(), attributes.get(BACKEND)),
+                *(backend, chosen_backend(), backend),
             )
         return
     packed: dict[str, Any] = {**pack(SPACE, space.to_dict()), **pack(SETTINGS, settings.to_dict())}
@@ -125,7 +126,7 @@ class Difference(NamedTuple):
 def _check_same(name: str, attributes: dict[str, Any], space: Space, settings: Settings) -> None:
     """OptionError that names what a run and the stored one do not share."""
     fields, values = [], {}
-    stored = {**settings.LATER, **unpack(SETTINGS, attributes)}
+    stored = settings.with_later(unpack(SETTINGS, attributes))
     found = _differences(stored, json.loads(json.dumps(settings.to_dict())))
     for number, difference in enumerate(found):
         option, dot, rest = difference.path.partition(".")

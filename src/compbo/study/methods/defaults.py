@@ -49,6 +49,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 FROM_CELL = ("batch_size", "seed", "direction")
+UNNAMED = {"inputs": compbo.Settings.LATER["inputs"]}  # so that cells from before this option are the same as now
 
 
 def settings_of(variant: str) -> Pairs:
@@ -65,8 +66,7 @@ def settings_of(variant: str) -> Pairs:
     """
     # The initial design is told, the same to every method.
     settings = compbo.Settings(initial_points=1, **VARIANTS[variant]).to_dict()
-    # A cell that names no later option is the one that was run before there was this option.
-    named = {name: value for name, value in settings.items() if compbo.Settings.LATER.get(name, ...) != value}
+    named = {name: value for name, value in settings.items() if UNNAMED.get(name, ...) != value}
     return sorted_pairs({name: json.dumps(value) for name, value in named.items() if name not in FROM_CELL})
 
 
