@@ -30,8 +30,8 @@ def settings_of(stored: str) -> compbo.Settings:
         The settings; those that did not exist on the day of the run are at their defaults.
     """
     written = {name: json.loads(value) for name, value in json.loads(stored).items()}
-    first = {"batch_size": 1, "seed": 0, "direction": "minimize"}
-    return compbo.Settings.from_dict({**first, **written})
+    today = compbo.Settings().to_dict()
+    return compbo.Settings.from_dict({**today, **written, "starts": {**today["starts"], **written["starts"]}})
 
 
 def words(settings: compbo.Settings, evaluations: int = 0) -> str:
