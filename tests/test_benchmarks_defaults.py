@@ -12,6 +12,8 @@ from benchmarks.defaults.page import RESULTS
 from benchmarks.goals import goals_table
 
 import compbo
+from compbo.maximizers import CATALOGUE, make_maximizer
+from compbo.study.grid import load_grid
 from compbo.study.methods.defaults import settings_of
 from compbo.study.outputs.compact import from_bytes
 
@@ -94,6 +96,16 @@ def test_what_chance_explains_changes_nothing() -> None:
     (trial,) = maximizers.trials(tried({0.03: 0.2, 0.1: 0.19, 0.01: 0.21}, spread=1.0))
     assert trial.chosen == trial.before
     assert "as before" in maximizers.table_of([trial])
+
+
+def test_the_grid_of_maximizers_is_what_was_run_and_the_catalogue_has_what_it_chose() -> None:
+    table = from_bytes(maximizers.RESULTS.read_bytes())
+    assert {cell.hash for cell in load_grid(str(maximizers.GRID)).cells()} == set(table["cell"])
+    for trial in maximizers.trials(table):
+        for name in CATALOGUE:
+            if maximizers.method_of(name) == trial.method:
+                now = make_maximizer(name).hyperparameters
+                assert {key: now[key] for key in trial.chosen} == trial.chosen, name
 
 
 def test_goals_are_read_off_the_tables() -> None:

@@ -501,7 +501,7 @@ def test_the_page_shows_both_domains():
     for row in (
         "| RMSprop-ERM, RMSprop-FSM | alpha | 0.99 | 1e-06 to 0.999, logit | 1e-06 to 0.3, log |",
         "| Adadelta-ERM, Adadelta-FSM | lr | 10 | 1e-05 to 30, log | 1e-05 to 0.3, log |",
-        "| SCGA, ASCGA | lr | 3 | 0.0001 to 10, log | 0.0001 to 1, log |",
+        "| SCGA | lr | 1 | 0.0001 to 10, log | 0.0001 to 1, log |",
         "| SCSC | lr | 3 | 0.001 to 10, log |  |",
         "| SGA-ERM, SGA-FSM | nesterov | false | false, true | false, true |",
     ):

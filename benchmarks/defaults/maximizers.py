@@ -6,6 +6,7 @@ python -m benchmarks.defaults.maximizers writes the table of docs/catalogue.md.
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results" / "maximizers.parquet"
+GRID = Path(__file__).parent / "maximizers.toml"
 PAGE = ROOT / "docs" / "catalogue.md"
 BEGIN, END = "<!-- tried -->", "<!-- /tried -->"
 FORMS = ("-ERM", "-FSM", "-ME", "-Comp")
@@ -84,6 +86,19 @@ def trials(table: pd.DataFrame) -> list[Trial]:
     return [_trial(str(method), rows) for method, rows in logs.groupby("method", sort=False)]
 
 
+def before_of(optimiser: str) -> dict[str, Any]:
+    """What is varied of an optimiser, as it was before: the first block of maximizers.toml.
+
+    Args:
+        optimiser: a name of the catalogue.
+
+    Returns:
+        The hyperparameters.
+    """
+    block: dict[str, Any] = tomllib.loads(GRID.read_text())["block"][0]["hyperparameters"][optimiser]
+    return block
+
+
 def _common(setting: str) -> str:
     """A setting without what only one form has."""
     return json.dumps({k: v for k, v in json.loads(setting).items() if k != "zeta_update"}, sort_keys=True)
@@ -91,7 +106,8 @@ def _common(setting: str) -> str:
 
 def _trial(method: str, rows: pd.DataFrame) -> Trial:
     settings = {text: json.loads(text) for text in rows["setting"].unique()}
-    before = min(settings, key=lambda text: sum(len(_changes(settings[text], s)) for s in settings.values()))
+    had = before_of(str(rows["form"].iloc[0]))
+    (before,) = (text for text, setting in settings.items() if all(setting.get(k, v) == v for k, v in had.items()))
     logs = rows.pivot_table("log", ["task", "seed", "form"], "setting")
     others = []
     for text, setting in settings.items():

@@ -35,10 +35,10 @@ ZETA_UPDATE = choice("auto", "columns of zeta that a step changes: all (paper), 
 # SCGA and ASCGA ---------------------------------------------------------------------------------------------------
 
 
-def _decaying(lr_d: float, beta_d: Hyperparameter) -> dict[str, Hyperparameter]:
+def _decaying(lr: float, lr_d: float, beta_d: Hyperparameter) -> dict[str, Hyperparameter]:
     """Steps lr t^-lr_d and weights beta t^-beta_d; lr is printed LU(-4, 1), which means 1e-4 to 1."""
     return {
-        "lr": tuned_in(positive(3.0, "learning rate", (1e-4, 1.0, "log")), (1e-4, 10.0, "log")),
+        "lr": tuned_in(positive(lr, "learning rate", (1e-4, 1.0, "log")), (1e-4, 10.0, "log")),
         "lr_d": nonnegative(lr_d, "exponent of the step: lr t^-lr_d", (0.4, 0.95, "linear")),
         "beta": share(0.9, TRACKING.about, (0.1, 0.999, "log"), low_open=True),
         "beta_d": beta_d,
@@ -46,8 +46,8 @@ def _decaying(lr_d: float, beta_d: Hyperparameter) -> dict[str, Hyperparameter]:
     }
 
 
-SCGA = _decaying(3 / 4, Hyperparameter(1 / 2, "exponent of b_t", 0.0, 10.0, domain=(0.2, 0.8, "linear")))
-ASCGA = _decaying(5 / 7, Hyperparameter(4 / 7, "exponent of b_t", 0.0, 10.0, domain=(0.25, 0.85, "linear")))
+SCGA = _decaying(1.0, 3 / 4, Hyperparameter(1 / 2, "exponent of b_t", 0.0, 10.0, domain=(0.2, 0.8, "linear")))
+ASCGA = _decaying(3.0, 5 / 7, Hyperparameter(4 / 7, "exponent of b_t", 0.0, 10.0, domain=(0.25, 0.85, "linear")))
 
 
 def build_scga(*, lr: float, lr_d: float, beta: float, beta_d: float, zeta_update: ZetaUpdate) -> Ascent:

@@ -210,9 +210,9 @@ def build_adamos(
 ENTRIES = [
     *_rows("SGA", with_defaults(SGA, lr=0.3, momentum=0.9), build_sga, "Robbins and Monro, 1951"),
     *_rows(
-        "Adagrad", with_defaults(ADAGRAD, lr=0.1, eps=1e-10), build_adagrad, "Duchi, Hazan and Singer, JMLR 12, 2011"
+        "Adagrad", with_defaults(ADAGRAD, lr=0.03, eps=1e-10), build_adagrad, "Duchi, Hazan and Singer, JMLR 12, 2011"
     ),
-    *_rows("RMSprop", with_defaults(RMSPROP, lr=0.01), build_rmsprop, "Tieleman and Hinton, 2012"),
+    *_rows("RMSprop", with_defaults(RMSPROP, lr=0.003), build_rmsprop, "Tieleman and Hinton, 2012"),
     *_rows("Adam", ADAM, build_adam, "Kingma and Ba, ICLR 2015"),
     *_rows("Adadelta", with_defaults(ADADELTA, lr=10.0, eps=1e-6), build_adadelta, "Zeiler, arXiv 1212.5701, 2012"),
     *_rows("Rprop", RPROP, build_rprop, "Riedmiller and Braun, ICNN 1993"),

@@ -21,7 +21,7 @@ JIANG = "Jiang, Li, Wang, Zhang and Yang, NeurIPS 2022"
 # SCSC -------------------------------------------------------------------------------------------------------------
 
 SCSC = {
-    "lr": replace(SCGA["lr"], domain=(1e-3, 10.0, "log")),
+    "lr": replace(SCGA["lr"], default=3.0, domain=(1e-3, 10.0, "log")),
     "lr_d": replace(SCGA["lr_d"], default=0.5),
     "beta": replace(TRACKING, default=0.9),
     "zeta_update": ZETA_UPDATE,
