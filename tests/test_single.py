@@ -23,14 +23,13 @@ from compbo.study.engine.experiment import run_cell
 from compbo.surrogate.features import LINEAR
 from compbo.surrogate.gp import GP, Hyperparameters, fit_gp, posterior_with
 from compbo.surrogate.kernels import get_kernel
-from compbo.surrogate.posterior import GPPosterior, Posterior, with_pending
+from compbo.surrogate.posterior import BACK_BY_BLOCKS_FROM, GPPosterior, Posterior, times_lower, with_pending
 from compbo.surrogate.single import (
     SinglePosterior,
     in_single,
     is_safe_in_single,
     is_single,
     rounding_in_single,
-    times_lower,
 )
 from compbo.types import Budget, Draw
 
@@ -107,6 +106,18 @@ def test_rounding_is_no_larger_than_it_is_said_to_be(noise: float, lengthscale: 
 def test_products_with_a_triangle() -> None:
     left, lower = rand(7, 250), rand(250, 250, seed=1).tril()
     assert times_lower(left, lower) == pytest.approx(left @ lower, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [515, 516, 640])
+def test_in_double_the_zeros_are_skipped_beyond_the_studys_observations(n: int) -> None:
+    """With up to 515 observations a product with the factor is one product, whose bits recorded runs rest on."""
+    double = gp(n, 3, 1e-7)
+    assert not double.well_conditioned
+    half = rand(5, n)
+    plain = half @ double.inverse_factor
+    assert double.through_factor(half) == pytest.approx(plain, rel=1e-9, abs=1e-9 * float(plain.abs().max()))
+    assert BACK_BY_BLOCKS_FROM == 516
+    assert n >= BACK_BY_BLOCKS_FROM or torch.equal(double.through_factor(half), plain)
 
 
 def test_points_that_all_but_coincide_with_an_observation_have_a_factor() -> None:

@@ -1,7 +1,7 @@
 """Where a tracker's zeta is kept: on the columns of a pool, on the columns of a minibatch, or not at all.
 
 The decay of all columns is one scalar c (zeta = c Z), and only drawn columns are touched: a step costs O(B q K),
-for any M. Where that is enough for the outer function, a column of zeta_0 is made when it is first drawn.
+for any M. Where f is linear, a column of zeta_0 is made when it is first drawn.
 """
 
 from __future__ import annotations

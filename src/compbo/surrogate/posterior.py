@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 CHUNK_ELEMENTS = 400_000
 TRIANGULAR_BLOCK = 96  # columns handled at once in a product with a triangular matrix
 SKIP_ZEROS_FROM = 2 * TRIANGULAR_BLOCK  # observations from which that product is done by blocks
+BACK_BY_BLOCKS_FROM = 516  # the same on the way back in double: the paper's study, up to 515, keeps its bits
 
 
 def batches_per_chunk(q: int, n: int, pending: int = 0) -> int:
@@ -139,6 +140,7 @@ class GPPosterior:
 
     extra_points = 0
     precision = DTYPE  # of everything that has n columns; the rest is double: see `single.py`
+    back_by_blocks_from = BACK_BY_BLOCKS_FROM
 
     def __init__(
         self,
@@ -209,7 +211,9 @@ class GPPosterior:
 
     def through_factor(self, half: Tensor) -> Tensor:
         """U = Ks C^-1 (m, n) from half = Ks Linv^T (m, n)."""
-        return half @ self.inverse_factor
+        if len(self.alpha) < self.back_by_blocks_from:
+            return half @ self.inverse_factor
+        return times_lower(half, self.inverse_factor)
 
     def __call__(self, x: Tensor, gradient_rows: int | None = None) -> BatchPosterior:
         """Posterior of the batches x (B, q, d); the gradient passes straight through the rounding."""
@@ -303,6 +307,16 @@ def times_upper(left: Tensor, lower: Tensor) -> Tensor:
     for start in range(0, n, TRIANGULAR_BLOCK):
         stop = min(start + TRIANGULAR_BLOCK, n)
         torch.mm(left[:, :stop], lower[start:stop, :stop].mT, out=out[:, start:stop])
+    return out
+
+
+def times_lower(left: Tensor, lower: Tensor) -> Tensor:
+    """left @ lower by blocks, without the products with the zeros above the diagonal of `lower`."""
+    n = len(lower)
+    out = left.new_empty(left.shape)
+    for start in range(0, n, TRIANGULAR_BLOCK):
+        stop = min(start + TRIANGULAR_BLOCK, n)
+        torch.mm(left[:, start:], lower[start:, start:stop], out=out[:, start:stop])
     return out
 
 

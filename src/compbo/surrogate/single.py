@@ -14,11 +14,9 @@ import torch
 
 from compbo.numerics import JITTER_LADDER
 from compbo.surrogate.pending import GPWithPending
-from compbo.surrogate.posterior import SKIP_ZEROS_FROM, TRIANGULAR_BLOCK, GPPosterior
+from compbo.surrogate.posterior import SKIP_ZEROS_FROM, GPPosterior
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from compbo.surrogate.posterior import Posterior
 
 SINGLE = torch.float32
@@ -61,6 +59,7 @@ class SinglePosterior(GPPosterior):
     """The posterior of `gp` with everything that has n columns in single precision."""
 
     precision = SINGLE
+    back_by_blocks_from = SKIP_ZEROS_FROM
 
     def __init__(self, gp: GPPosterior) -> None:
         self.__dict__.update(vars(gp))
@@ -72,19 +71,3 @@ class SinglePosterior(GPPosterior):
     def bytes_per_row(self) -> int:
         """Working memory of one point of a batch."""
         return super().bytes_per_row() // 2
-
-    def through_factor(self, half: Tensor) -> Tensor:
-        """U = Ks C^-1 (m, n) from half = Ks Linv^T (m, n)."""
-        return times_lower(half, self.inverse_factor)
-
-
-def times_lower(left: Tensor, lower: Tensor) -> Tensor:
-    """left @ lower by blocks, without the products with the zeros above the diagonal of `lower`."""
-    n = len(lower)
-    if n < SKIP_ZEROS_FROM:
-        return left @ lower
-    out = left.new_empty(left.shape)
-    for start in range(0, n, TRIANGULAR_BLOCK):
-        stop = min(start + TRIANGULAR_BLOCK, n)
-        torch.mm(left[:, start:], lower[start:, start:stop], out=out[:, start:stop])
-    return out
