@@ -110,6 +110,11 @@ def test_other_files_are_refused_with_the_reason(tmp_path: Path, monkeypatch: py
     pd.DataFrame({"a": [1]}).to_parquet(bad)
     with pytest.raises(ValueError, match=r"not a compact results file; `compbo study export` writes one"):
         read_results(bad)
+    data = bytearray(bad.read_bytes())
+    data[4:20] = bytes(16)  # its columns are not looked at: who reads them may still be at it when the program ends
+    bad.write_bytes(data)
+    with pytest.raises(ValueError, match="not a compact results file"):
+        read_results(bad)
     with pytest.raises(ValueError, match="neither a results folder nor a compact file"):
         read_results(tmp_path / "nothing")
     monkeypatch.setattr(compact_module, "FORMAT", b"99")

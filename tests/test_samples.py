@@ -201,3 +201,10 @@ class TestDeterminism:
 def test_bad_input_is_named(arguments: tuple, options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_samples(*arguments, **options)
+
+
+@pytest.mark.parametrize("form", ["FSM", "Comp"])
+def test_a_pool_does_not_grow_with_steps_that_only_a_time_limit_ends(form: str) -> None:
+    assert make_samples(form, 2, minibatch=128, steps=1024).pool_size == 128 * 1024
+    assert make_samples(form, 2, minibatch=128, steps=10**9).pool_size == 128 * 1024
+    assert make_samples(form, 2, minibatch=200_000, steps=2).pool_size == 200_000  # a whole draw

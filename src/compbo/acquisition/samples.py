@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 DEFAULT_K = 128
+LARGEST_POOL = 2**17  # M, for K = 128 that of 1024 steps: what is drawn before the first step takes time and memory
 
 
 class Samples(Protocol):
@@ -186,14 +187,14 @@ class OneSample:
 
 
 def make_samples(form: str, width: int, *, minibatch: int = DEFAULT_K, steps: int = 64) -> Samples:
-    """The samples of a form; a pool holds M = K T samples.
+    """The samples of a form; a pool holds M = K T samples, or `LARGEST_POOL` (K, if that is more) where T is large.
 
     width: rows q of a draw, pending points included. minibatch: K. steps: T.
     """
     if form not in FORMS:
         raise ValueError(f"form {form!r} is unknown; choose one of {', '.join(FORMS)}.")
     if form in POOL_FORMS:
-        return PoolSamples(width, minibatch, minibatch * steps, form)
+        return PoolSamples(width, minibatch, min(minibatch * steps, max(minibatch, LARGEST_POOL)), form)
     return FreshSamples(width, minibatch, form)
 
 

@@ -120,15 +120,17 @@ def from_bytes(data: bytes, name: str = "The file") -> pd.DataFrame:
     """The compact table in the data of a Parquet file; ValueError, with the name of the file, if it is none."""
     pa, pq = load_optional("pyarrow", "study"), load_optional("pyarrow.parquet", "study")
     try:
-        arrow = pq.read_table(io.BytesIO(data))
+        # Neither Python's files nor threads: what reads them may still be at it when an error ends the program.
+        file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
+        version = (file.schema_arrow.metadata or {}).get(MARK)
+        arrow = file.read(use_threads=False) if version == FORMAT else None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise ValueError(f"{name} is not a readable Parquet file ({str(error).splitlines()[0]}).") from error
-    version = (arrow.schema.metadata or {}).get(MARK)
     if version is None:
         raise ValueError(
             f"{name} is not a compact results file; `compbo study export` writes one, if asked for a compact one."
         )
-    if version != FORMAT or list(arrow.schema.names) != list(COLUMNS):
+    if arrow is None or list(arrow.schema.names) != list(COLUMNS):
         raise OtherVersionError(f"{name} was written by another version of compbo; use that version, or export again.")
     return _settled(arrow.to_pandas())
 
