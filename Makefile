@@ -61,6 +61,7 @@ gallery: $(STAMP)  ## the pictures and tables of docs/outputs.md, from docs/gall
 results: $(STAMP)  ## docs/reproduction.md, docs/defaults.md, docs/league.md, the README's table, and figures, from results/
 	@$(BIN)/python -m tools.reproduction
 	@$(BIN)/python -m benchmarks.defaults.page
+	@$(BIN)/python -m benchmarks.defaults.maximizers
 	@$(BIN)/python -m benchmarks.why.page
 	@$(BIN)/python -m benchmarks.portfolios.page
 	@$(BIN)/python -m tools.figures why

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.defaults import maximizers, variants
-from benchmarks.defaults.page import RESULTS
+from benchmarks.defaults.page import RESULTS, pages
 from benchmarks.goals import goals_table
 
 import compbo
@@ -57,6 +57,14 @@ def test_the_default_is_the_best_of_what_was_tried() -> None:
 
     found = effects(normalised_regrets(variants.labelled(from_bytes(RESULTS.read_bytes()))))
     assert found[0].name == variants.DEFAULT
+
+
+def test_the_pages_are_those_of_the_committed_results() -> None:
+    """`make results` writes them."""
+    for path, text in pages().items():
+        assert path.read_text(encoding="utf-8") == text, path.name
+    found = maximizers.table_of(maximizers.trials(from_bytes(maximizers.RESULTS.read_bytes())))
+    assert found in maximizers.PAGE.read_text(encoding="utf-8")
 
 
 def tried(regrets: dict[float, float], spread: float = 0.05) -> pd.DataFrame:

@@ -18,16 +18,19 @@ from compbo.study.outputs.compact import finished, from_bytes
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results" / "defaults.parquet"
 PAGE = ROOT / "docs" / "defaults.md"
+RACING = ROOT / "docs" / "racing.md"
 FIGURE = ROOT / "docs" / "defaults.svg"
 LARGE = ROOT / "results" / "large.parquet"
 SPECIAL = ROOT / "results" / "special.parquet"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 LARGE_BEGIN, LARGE_END = "<!-- large -->", "<!-- /large -->"
+RACE_BEGIN, RACE_END = "<!-- race -->", "<!-- /race -->"
 WORKERS_BEGIN, WORKERS_END = "<!-- workers -->", "<!-- /workers -->"
 SPECIAL_BEGIN, SPECIAL_END = "<!-- special -->", "<!-- /special -->"
 HIGH_BEGIN, HIGH_END = "<!-- high -->", "<!-- /high -->"
 MIXED_TASKS, HIGH_TASKS = "benchmarks.defaults.special_tasks:", "benchmarks.defaults.tasks:"
 BASE = 'acquisition="ucb", maximizer="CAdam-ME", outputs="none"'  # as `variants.words` names them
+RACES = ("race=True", "race=True, polish=True")
 NO_LEVELS, BEFORE = 'maximizer="CAdam-ME", levels=False', 'maximizer="CAdam-ME"'
 SMALLEST = 1e-3  # of a normalised regret: below it runs count as equal
 MARGIN = 0.05  # by which the smallest loss lies below the best of all runs, where it is not known
@@ -185,6 +188,32 @@ def large_table(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def race_table(table: pd.DataFrame) -> str:
+    """Racing restarts against the default, in Markdown.
+
+    Args:
+        table: of the cells of grid.toml, named by their settings.
+
+    Returns:
+        A row for every kind of race.
+    """
+    rows = finished(table)
+    rows = rows[rows["optimiser"].isin([DEFAULT, *RACES])]
+    seconds = rows.groupby("optimiser")["cpu_seconds"].sum()
+    lines = [
+        "| option | regret / the default's | 95 % interval | better on | runs | CPU time / the default's |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{effect.name}` | {effect.ratio:.2f} | {effect.low:.2f} to {effect.high:.2f} "
+        f"| {effect.better} of {effect.tasks} tasks | {effect.pairs} "
+        f"| {seconds[effect.name] / seconds[DEFAULT]:.2f} |"
+        for effect in effects(normalised_regrets(rows), DEFAULT)
+        if effect.name != DEFAULT
+    ]
+    return "\n".join(lines)
+
+
 def draw(found: list[Effect]) -> None:
     """The effects as dots with intervals.
 
@@ -232,19 +261,23 @@ def committed(path: Path) -> pd.DataFrame:
     return labelled(from_bytes(path.read_bytes(), str(path)))
 
 
-def main() -> None:
-    """Write the table into the page, and the figure."""
-    regret = normalised_regrets(committed(RESULTS))
-    found = effects(regret)
-    text = filled(PAGE.read_text(encoding="utf-8"), BEGIN, table_of(found, regret), END)
-    large = large_table(from_bytes(LARGE.read_bytes(), str(LARGE)))
-    text = filled(text, LARGE_BEGIN, large, LARGE_END)
+def pages() -> dict[Path, str]:
+    """The pages with their tables as the committed results have them, by path."""
+    table, special = committed(RESULTS), committed(SPECIAL)
+    regret = normalised_regrets(table)
+    text = filled(PAGE.read_text(encoding="utf-8"), BEGIN, table_of(effects(regret), regret), END)
+    text = filled(text, LARGE_BEGIN, large_table(from_bytes(LARGE.read_bytes(), str(LARGE))), LARGE_END)
     text = filled(text, WORKERS_BEGIN, many_workers.table_of(many_workers.load()), WORKERS_END)
-    special = committed(SPECIAL)
     text = filled(text, SPECIAL_BEGIN, special_table(special), SPECIAL_END)
     text = filled(text, HIGH_BEGIN, high_table(special), HIGH_END)
-    PAGE.write_text(text, encoding="utf-8")
-    draw(found)
+    return {PAGE: text, RACING: filled(RACING.read_text(encoding="utf-8"), RACE_BEGIN, race_table(table), RACE_END)}
+
+
+def main() -> None:
+    """Write the pages, and the figure."""
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+    draw(effects(normalised_regrets(committed(RESULTS))))
 
 
 def filled(text: str, begin: str, table: str, end: str) -> str:
