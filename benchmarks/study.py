@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 
@@ -20,8 +24,11 @@ from compbo.study.results import Store, load
 TITLE = "Study engine"
 NOTE = (
     "Cells of the paper's 16D budget (shifted Levy, UCB, CAdam-ME, 32 steps of q = 16), one BLAS thread each, results "
-    "written to disk. The overhead is what the engine adds to a cell once its workers are up."
+    "written to disk. The overhead is what the engine adds to a cell once its workers are up. `before`: the same, "
+    "measured right after it with the code of an earlier commit, whose checkout `COMPBO_BENCH_BEFORE` names; in this "
+    "table 218b841, with which the work on speed began."
 )
+BEFORE = "COMPBO_BENCH_BEFORE"
 TRIVIAL = 30  # cells from which the overhead is taken
 
 
@@ -78,6 +85,27 @@ def _memory() -> dict[str, float]:
 
 def run(steps: int = 32, cells: int = 4) -> list[Row]:
     """steps, cells: fewer for a quick look; 32 steps are the paper's cell."""
+    rows = measured(steps, cells)
+    if BEFORE not in os.environ:
+        return rows
+    old = {(row["what"], row["workers"]): row["value"] for row in _before(Path(os.environ[BEFORE]), steps, cells)}
+    return [{**row, "before": old.get((row["what"], row["workers"]), "")} for row in rows]
+
+
+def _before(checkout: Path, steps: int, cells: int) -> list[Row]:
+    """The same rows by the code of another checkout."""
+    script = f"import json; from benchmarks import study; print(json.dumps(study.run({steps}, {cells})))"
+    environment = {key: value for key, value in os.environ.items() if key != BEFORE}
+    environment["PYTHONPATH"] = f"{checkout / 'src'}{os.pathsep}{checkout}"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=checkout, env=environment, capture_output=True, text=True, check=True
+    )
+    rows: list[Row] = json.loads(done.stdout.splitlines()[-1])
+    return rows
+
+
+def measured(steps: int, cells: int) -> list[Row]:
+    """The rows of this code; steps, cells: see `run`."""
     rows: list[Row] = []
     alone = 0.0
     for workers in (1, 2):
