@@ -33,7 +33,7 @@ WORKERS, Q = 64, 8
 PART, EXACT = "part", "exact"
 SPLIT = compbo.Settings().model_points or 0
 ENDS = {PART: 4000, EXACT: 2000}  # evaluations
-TASKS, SEEDS = ("valley_20", "griewank_20"), (0,)
+TASKS, SEEDS = ("valley_20",), (0,)
 EVERY = 80  # evaluations from one row of the file to the next
 
 

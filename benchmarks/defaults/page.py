@@ -22,14 +22,22 @@ RACING = ROOT / "docs" / "racing.md"
 FIGURE = ROOT / "docs" / "defaults.svg"
 LARGE = ROOT / "results" / "large.parquet"
 SPECIAL = ROOT / "results" / "special.parquet"
+BATCHES = ROOT / "results" / "batches.parquet"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 LARGE_BEGIN, LARGE_END = "<!-- large -->", "<!-- /large -->"
 RACE_BEGIN, RACE_END = "<!-- race -->", "<!-- /race -->"
 WORKERS_BEGIN, WORKERS_END = "<!-- workers -->", "<!-- /workers -->"
+BATCHES_BEGIN, BATCHES_END = "<!-- batches -->", "<!-- /batches -->"
 SPECIAL_BEGIN, SPECIAL_END = "<!-- special -->", "<!-- /special -->"
 HIGH_BEGIN, HIGH_END = "<!-- high -->", "<!-- /high -->"
 MIXED_TASKS, HIGH_TASKS = "benchmarks.defaults.special_tasks:", "benchmarks.defaults.tasks:"
 BASE = 'acquisition="ucb", maximizer="CAdam-ME", outputs="none"'  # as `variants.words` names them
+JOINT = "jointly"
+BATCH_WORDS = {
+    "compbo": JOINT,
+    "compbo-sequential": "one point after the other",
+    "thompson-decoupled": "Thompson sampling",
+}
 RACES = ("race=True", "race=True, polish=True")
 NO_LEVELS, BEFORE = 'maximizer="CAdam-ME", levels=False', 'maximizer="CAdam-ME"'
 SMALLEST = 1e-3  # of a normalised regret: below it runs count as equal
@@ -188,6 +196,46 @@ def large_table(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def batches_table(table: pd.DataFrame) -> str:
+    """Large batches by how they were chosen, in Markdown.
+
+    Args:
+        table: of the cells of batches.toml.
+
+    Returns:
+        A row for every batch size and method: its regret in units of that of joint batches of 8, and of joint batches
+        of its size, on the tasks and seeds that both ran.
+    """
+    rows = finished(table)
+    named = rows.assign(
+        optimiser=[f"{q} {BATCH_WORDS[m]}" for q, m in zip(rows["batch"], rows["optimiser"], strict=True)]
+    )
+    regret = normalised_regrets(named)
+    ask = named["ask_seconds"].map(np.nanmedian).groupby(named["optimiser"]).median()
+    by_eight = {effect.name: effect for effect in effects(regret, f"8 {JOINT}")}
+    lines = [
+        "| q | chosen | regret / joint 8 | regret / joint, the same size | better on | runs | seconds of an ask |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for q in sorted(rows["batch"].unique()):
+        for effect in effects(regret, f"{q} {JOINT}"):
+            if effect.name.startswith(f"{q} "):
+                eight, joint = by_eight[effect.name], effect.name.endswith(JOINT)
+                beside = "1" if joint else _ratio(effect)
+                lines.append(
+                    f"| {q} | {effect.name.partition(' ')[2]} | {_ratio(eight)} | {beside} "
+                    f"| {'' if joint else f'{effect.better} of {effect.tasks} tasks'} | {effect.pairs} "
+                    f"| {ask[effect.name]:.2g} |"
+                )
+    return "\n".join(lines)
+
+
+def _ratio(effect: Effect) -> str:
+    """With its interval, where tasks have more than one run."""
+    several = effect.pairs > effect.tasks
+    return f"{effect.ratio:.2f}" + (f" [{effect.low:.2f}, {effect.high:.2f}]" if several else "")
+
+
 def race_table(table: pd.DataFrame) -> str:
     """Racing restarts against the default, in Markdown.
 
@@ -268,6 +316,7 @@ def pages() -> dict[Path, str]:
     text = filled(PAGE.read_text(encoding="utf-8"), BEGIN, table_of(effects(regret), regret), END)
     text = filled(text, LARGE_BEGIN, large_table(from_bytes(LARGE.read_bytes(), str(LARGE))), LARGE_END)
     text = filled(text, WORKERS_BEGIN, many_workers.table_of(many_workers.load()), WORKERS_END)
+    text = filled(text, BATCHES_BEGIN, batches_table(from_bytes(BATCHES.read_bytes(), str(BATCHES))), BATCHES_END)
     text = filled(text, SPECIAL_BEGIN, special_table(special), SPECIAL_END)
     text = filled(text, HIGH_BEGIN, high_table(special), HIGH_END)
     return {PAGE: text, RACING: filled(RACING.read_text(encoding="utf-8"), RACE_BEGIN, race_table(table), RACE_END)}
