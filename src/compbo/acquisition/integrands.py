@@ -62,6 +62,14 @@ def winners(v: Tensor, weight: Tensor | float = 1.0) -> Tensor:
     return mask.mul_(weight)
 
 
+def _columns_last(c: Tensor) -> Tensor:
+    """c (B, q, K) with neighbouring columns side by side in memory, as in v.
+
+    A cotangent on a pool's zeta has them far apart: to turn it round is faster than an operator on both orders.
+    """
+    return c if c.is_contiguous() else c.permute(2, 0, 1).flatten(1).mT.contiguous().view_as(c)
+
+
 def _settle(acquisition: Any, name: str, *, zero_allowed: bool = False) -> None:
     """Keep a parameter of an acquisition as a float; ValueError if it is not a finite positive number (or 0)."""
     given = getattr(acquisition, name)
@@ -177,7 +185,7 @@ class UCB(MaxMean):
 
     def inner_vjp(self, c: Tensor, samples: PosteriorSamples, best: float) -> tuple[Tensor, Tensor]:  # noqa: ARG002
         """The cotangent of the deviation has the sign of the deviation."""
-        return c, samples.deviation.sign().mul_(c).mul_(self.width)
+        return c, samples.deviation.sign().mul_(_columns_last(c)).mul_(self.width)
 
 
 @dataclass(frozen=True)
