@@ -436,13 +436,17 @@ def test_a_run_that_is_being_optimised_is_refused_and_goes_on_after_retry(folder
     failed = sum(record.state == "FAIL" for record in load_records("run.db"))
     assert f"{failed} points pending again" in run("retry", "run.db").stderr
     Path("objective.py").write_text(
-        "import subprocess, sys\n"
+        "import pathlib, subprocess\n"
         "def f(p):\n"
+        "    if pathlib.Path('refused').exists():\n"
+        "        return p['celsius']\n"
         f"    told = subprocess.run({[*COMPBO, 'forget', 'run.db', '--all']!r}, capture_output=True, text=True)\n"
         "    assert told.returncode == 1 and 'is in use by process' in told.stderr, told.stderr\n"
+        "    pathlib.Path('refused').touch()\n"
         "    return p['celsius']\n"
     )
     subprocess.run([*COMPBO, *words, "--max-failures", "0"], check=True, capture_output=True)
+    assert Path("refused").exists()
     assert [record.state for record in load_records("run.db")] == ["COMPLETE"] * 6
 
 

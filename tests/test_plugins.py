@@ -155,7 +155,7 @@ def test_an_installed_package_needs_no_option(folder: Path, entry_point: str) ->
     arguments = ("optimize", "--command", "echo {t} {h}", "--space", "space.toml", "-n", "6")
     compbo_output(folder, *arguments, *METHOD, "--command", "echo 0{h}", path=str(site))
     path = {"PYTHONPATH": f"{site}{os.pathsep}{python_path()}"}
-    study_output("run", "--grid", "mine.toml", "--seed", "0", "--workers", "2", cwd=folder, env=path)
+    study_output("run", "--grid", "mine.toml", "--seed", "0", "--workers", "1", cwd=folder, env=path)
     table = load(folder / "results")
     assert list(table["status"]) == ["done"] * 2, list(table["error"])
     assert all(json.loads(text)["plugin mine"].startswith("sha256:") for text in table["versions"])
