@@ -27,6 +27,22 @@ settings.load_profile("compbo")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+MEMORY = "/dev/shm"
+
+
+def can_hold_folders(place: str) -> bool:
+    """Whether the folder is there, has room, and programs can be run from it."""
+    return (
+        os.access(place, os.W_OK | os.X_OK)
+        and not os.statvfs(place).f_flag & os.ST_NOEXEC
+        and shutil.disk_usage(place).free > 2**30
+    )
+
+
+# Folders of tests are in memory, where that can be: SQLite waits for a disk at every commit.
+if can_hold_folders(MEMORY):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
+
 
 def global_rng_states() -> dict[str, object]:
     """Everything a stray draw or seed would move, in a form that compares with ==."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import warm
 from compbo.storage import load_records
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -19,7 +20,7 @@ COMMANDS = re.findall(r"```sh\n(.*?)```", (EXAMPLES / "README.md").read_text(), 
 
 def printed(name: str, folder: Path) -> str:
     """What an example prints."""
-    done = subprocess.run([sys.executable, str(EXAMPLES / name)], cwd=folder, capture_output=True, text=True)
+    done = warm.run([sys.executable, str(EXAMPLES / name)], cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import compbo
+import warm
 from compbo import AlwaysFailsError, Budget, Float, StartPolicy, TooManyFailuresError
 from compbo.cli.resume import with_option
 from compbo.evaluation import LONGEST_TRACEBACK, evaluate
@@ -225,7 +226,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMPBO, *words], capture_output=True, text=True, check=False, timeout=300)
+    return warm.run([*COMPBO, *words])
 
 
 @pytest.mark.parametrize("storage", [None, "run.db"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,7 @@ def test_the_same_table_gives_the_same_bytes(mixed: Study, tmp_path: Path, kind:
         assert b"<dc:date>" not in one.read_bytes()
 
 
+@cache
 def incomplete() -> dict[str, Study]:
     """Tables that are less than a study."""
     one = cells(["levy-16"], ["CAdam"], ["ucb"], [0])

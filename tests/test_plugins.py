@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import warm
 from compbo import plugins
 from compbo.study.results import load
 from dask_cluster import Cluster
@@ -32,13 +33,8 @@ METHOD = ("--maximizer", "sign_ascent", "--acquisition", "squared-improvement")
 def compbo_output(folder: Path, *arguments: str, code: int = 0, path: str = "") -> tuple[str, str]:
     """Standard output and error of `compbo ...` in a folder."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH")]))}
-    done = subprocess.run(
-        [sys.executable, "-c", "from compbo.cli import main; main()", *arguments],
-        cwd=folder,
-        env=variables,
-        capture_output=True,
-        text=True,
-        check=False,
+    done = warm.run(
+        [sys.executable, "-c", "from compbo.cli import main; main()", *arguments], cwd=folder, env=variables
     )
     assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout, done.stderr
@@ -155,7 +151,7 @@ def test_an_installed_package_needs_no_option(folder: Path, entry_point: str) ->
     arguments = ("optimize", "--command", "echo {t} {h}", "--space", "space.toml", "-n", "6")
     compbo_output(folder, *arguments, *METHOD, "--command", "echo 0{h}", path=str(site))
     path = {"PYTHONPATH": f"{site}{os.pathsep}{python_path()}"}
-    study_output("run", "--grid", "mine.toml", "--seed", "0", "--workers", "2", cwd=folder, env=path)
+    study_output("run", "--grid", "mine.toml", "--seed", "0", "--workers", "1", cwd=folder, env=path)
     table = load(folder / "results")
     assert list(table["status"]) == ["done"] * 2, list(table["error"])
     assert all(json.loads(text)["plugin mine"].startswith("sha256:") for text in table["versions"])

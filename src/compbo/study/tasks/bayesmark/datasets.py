@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from compbo.extras import load_optional
 
@@ -69,7 +69,7 @@ def robust_standardize(x: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = 0.5 * (1 - _CENTRAL_RANGE), 0.5 * (1 + _CENTRAL_RANGE)
     width = np.quantile(x, high, axis=0) - np.quantile(x, low, axis=0)
     width = np.where(width == 0, 1.0, width)
-    return np.asarray((x - np.median(x, axis=0)) / width * (norm.ppf(high) - norm.ppf(low)))
+    return np.asarray((x - np.median(x, axis=0)) / width * (ndtri(high) - ndtri(low)))
 
 
 def _shipped(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
