@@ -21,7 +21,6 @@ import typer
 from typer.testing import CliRunner
 
 import compbo
-import warm
 from compbo.cli import app
 from compbo.cli.app import default_output
 from compbo.cli.objective import load_objective
@@ -539,16 +538,16 @@ def test_a_run_with_parts_of_a_plugin_says_how_to_load_it(folder: Path) -> None:
     Path("own.py").write_text(OWN_PARTS)
     named = [sys.executable, "-c", "from compbo.cli import main; main()"]
     begin = ["ask", "own.db", "--space", "space.toml", "--maximizer", "shake", "--plugin", "own.py"]
-    assert warm.run([*named, *begin]).returncode == 0
+    assert subprocess.run([*named, *begin], capture_output=True).returncode == 0
     for command in ("status", "report"):
-        done = warm.run([*named, command, "own.db"])
+        done = subprocess.run([*named, command, "own.db"], capture_output=True, text=True)
         assert (done.returncode, "--plugin own.py" in done.stderr) == (2, True), done.stderr
 
 
 def test_the_catalogue_says_what_is_the_users(folder: Path) -> None:
     Path("own.py").write_text(OWN_PARTS)
     named = [sys.executable, "-c", "from compbo.cli import main; main()"]
-    shown = warm.run([*named, "catalogue", "--plugin", "own.py"]).stdout
+    shown = subprocess.run([*named, "catalogue", "--plugin", "own.py"], capture_output=True, text=True).stdout
     (row,) = [line.split() for line in shown.splitlines() if line.startswith("shake")]
     assert row[:3] == ["shake", "1", "own"]
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-import warm
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = ROOT / "docs" / "notebooks"  # run as notebooks, by test_notebooks.py
@@ -38,7 +37,9 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
     example = tmp_path / f"example_of_{page.stem}.py"  # no module is called that
     example.write_text(script(page))
     environment = {**os.environ, "SMOKE_TEST": "1"}  # the long examples have a short version
-    run = warm.run([sys.executable, "-W", "ignore", example.name], cwd=tmp_path, env=environment)
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", example.name], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
     assert run.returncode == 0, f"{page.relative_to(ROOT)} (line numbers are the page's):\n{run.stderr[-4000:]}"
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import warm
 from compbo.storage import load_records
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -20,7 +19,7 @@ COMMANDS = re.findall(r"```sh\n(.*?)```", (EXAMPLES / "README.md").read_text(), 
 
 def printed(name: str, folder: Path) -> str:
     """What an example prints."""
-    done = warm.run([sys.executable, str(EXAMPLES / name)], cwd=folder)
+    done = subprocess.run([sys.executable, str(EXAMPLES / name)], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import warm
 from compbo import plugins
 from compbo.study.results import load
 from dask_cluster import Cluster
@@ -33,8 +32,13 @@ METHOD = ("--maximizer", "sign_ascent", "--acquisition", "squared-improvement")
 def compbo_output(folder: Path, *arguments: str, code: int = 0, path: str = "") -> tuple[str, str]:
     """Standard output and error of `compbo ...` in a folder."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, os.environ.get("PYTHONPATH")]))}
-    done = warm.run(
-        [sys.executable, "-c", "from compbo.cli import main; main()", *arguments], cwd=folder, env=variables
+    done = subprocess.run(
+        [sys.executable, "-c", "from compbo.cli import main; main()", *arguments],
+        cwd=folder,
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout, done.stderr
