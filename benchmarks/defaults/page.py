@@ -26,7 +26,8 @@ SPECIAL_BEGIN, SPECIAL_END = "<!-- special -->", "<!-- /special -->"
 HIGH_BEGIN, HIGH_END = "<!-- high -->", "<!-- /high -->"
 MIXED_TASKS, HIGH_TASKS = "benchmarks.defaults.special_tasks:", "benchmarks.defaults.tasks:"
 BASE = 'acquisition="ucb", maximizer="CAdam-ME", outputs="none"'  # as `variants.words` names them
-NO_LEVELS, BEFORE = 'maximizer="CAdam-ME", levels=False', 'maximizer="CAdam-ME"'
+BEFORE = 'maximizer="CAdam-ME", outputs="yeo-johnson"'
+NO_LEVELS = f"{BEFORE}, levels=False"
 SMALLEST = 1e-3  # of a normalised regret: below it runs count as equal
 MARGIN = 0.05  # by which the smallest loss lies below the best of all runs, where it is not known
 RESAMPLES = 2000
@@ -231,7 +232,9 @@ def committed(path: Path) -> pd.DataFrame:
 
 
 def main() -> None:
-    """Write the table into the page, and the figure."""
+    """Write the tables into the page, and the figure."""
+    from benchmarks.defaults import outputs_page  # which is made of what is here
+
     regret = normalised_regrets(committed(RESULTS))
     found = effects(regret)
     text = filled(PAGE.read_text(encoding="utf-8"), BEGIN, table_of(found, regret), END)
@@ -240,6 +243,8 @@ def main() -> None:
     special = committed(SPECIAL)
     text = filled(text, SPECIAL_BEGIN, special_table(special), SPECIAL_END)
     text = filled(text, HIGH_BEGIN, high_table(special), HIGH_END)
+    outputs = outputs_page.outputs_tables(from_bytes(outputs_page.RESULTS.read_bytes(), str(outputs_page.RESULTS)))
+    text = filled(text, outputs_page.BEGIN, outputs, outputs_page.END)
     PAGE.write_text(text, encoding="utf-8")
     draw(found)
 

@@ -16,7 +16,7 @@ from compbo.inputs import real, whole_number
 from compbo.maximizers import Maximizer, catalogue, make_maximizer
 from compbo.maximizers.race import can_race
 from compbo.surrogate.kernels import get_kernel
-from compbo.surrogate.outputs import check_outputs
+from compbo.surrogate.outputs import EARLIER_AUTO, check_outputs
 from compbo.surrogate.priors import get_priors
 from compbo.surrogate.warps import NONE, check_inputs
 from compbo.types import Budget
@@ -48,8 +48,9 @@ class Settings:
         seed: the source of everything random.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
-        outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "none", or "auto", which is
-            Yeo-Johnson.
+        outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "log-fitted", "none", or
+            "evidence": of Yeo-Johnson and the fitted logarithm, the one under which the model has the greater evidence.
+            "auto" becomes "evidence".
         inputs: "warped" for an increasing map of every parameter in front of the kernel (Kumaraswamy's distribution),
             fitted with the model: it stretches where the objective changes fast. Choices are left out. "none" for none.
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
@@ -96,7 +97,7 @@ class Settings:
         object.__setattr__(self, "hyperparameters", dict(maximizer.hyperparameters))
         get_kernel(self.kernel)
         get_priors(self.priors, 1)
-        check_outputs(self.outputs)
+        object.__setattr__(self, "outputs", check_outputs(self.outputs))
         check_inputs(self.inputs)
         for name, least in (("batch_size", 1), ("minibatch", 1), ("seed", 0)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
@@ -164,7 +165,16 @@ class Settings:
             "starts": StartPolicy(**data["starts"]),
             "budget": Budget(**data["budget"]),
         }
-        return cls(**{**cls.LATER, **data, **values})
+        return cls(**{**cls.as_now(data), **values})
+
+    @classmethod
+    def as_now(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """What `to_dict` wrote as `data`, in this version or in an earlier one, with the names of this version.
+
+        "auto" is not stored any more: where it is, it stands for the transform that it was then.
+        """
+        outputs = {"outputs": EARLIER_AUTO} if data.get("outputs") == "auto" else {}
+        return {**cls.LATER, **data, **outputs}
 
 
 def refuse_unknown(caller: str, unknown: Iterable[str], known: Iterable[str]) -> None:
