@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.defaults import maximizers, variants
+import torch
+from benchmarks.defaults import maximizers, variants, wall_tasks
 from benchmarks.defaults.page import RESULTS, pages
 from benchmarks.goals import goals_table
 
@@ -65,6 +66,43 @@ def test_the_pages_are_those_of_the_committed_results() -> None:
         assert path.read_text(encoding="utf-8") == text, path.name
     found = maximizers.table_of(maximizers.trials(from_bytes(maximizers.RESULTS.read_bytes())))
     assert found in maximizers.PAGE.read_text(encoding="utf-8")
+
+
+def test_designs_have_the_costs_of_the_literature() -> None:
+    """The best known speed reducer and welded beam, all numbers real: both lie on their constraints."""
+    weight, limits = wall_tasks.gearbox_cost(3.5, 0.7, 17, 7.3, 7.71531991, 3.35021467, 5.28665446)
+    assert weight == pytest.approx(2994.471066, abs=1e-5)
+    assert limits.max() == pytest.approx(0.0, abs=1e-7)
+    cost, limits = wall_tasks.beam_cost(16 * 0.205730, 3.470489, 9.036624, 16 * 0.205730)
+    assert cost == pytest.approx(1.724852, abs=1e-5)
+    assert limits.max() == pytest.approx(0.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "best"),
+    [
+        ("beam", (4, 2.9878957895788587, 8.19756061276768, 4)),
+        (
+            "gearbox",
+            (6, 0.626108484465373, 13, 6.934776055481666, 7.7169507872325145, 3.356517370321111, 5.288137079302284),
+        ),
+        ("cliffs", ()),
+    ],
+)
+def test_most_points_lie_behind_a_wall_and_none_is_better_than_the_optimum(name: str, best: tuple[float, ...]) -> None:
+    task = getattr(wall_tasks, name)(0)
+    losses = np.array([task.evaluate(p) for p in task.space.sample(1000, torch.Generator().manual_seed(0))])
+    assert losses.min() > task.optimum
+    if best:
+        assert task.evaluate(dict(zip(task.space.names, best, strict=True))) == pytest.approx(task.optimum, rel=1e-9)
+        behind = [
+            getattr(wall_tasks, f"{name}_cost")(*p.values())[1].max() > 0
+            for p in task.space.sample(1000, torch.Generator().manual_seed(0))
+        ]
+    else:
+        behind = losses > wall_tasks.CLIFF
+    assert 0.5 < np.mean(behind) < 0.9
+    assert losses.max() > 100 * np.quantile(losses, 0.05)
 
 
 def tried(regrets: dict[float, float], spread: float = 0.05) -> pd.DataFrame:

@@ -166,7 +166,7 @@ def test_told_errors_reach_the_model_through_the_slope_of_the_transform(outputs:
     observations = optimizer.history.observations(optimizer.space, "maximize")
     assert model.errors is not None
     for row, number in enumerate(observations.numbers.tolist()):
-        transform = fit_outputs(outputs, torch.tensor(sorted(values), dtype=torch.float64))
+        (transform,) = fit_outputs(outputs, torch.tensor(sorted(values), dtype=torch.float64))
         low, high = (torch.tensor(values[number] + sign * 1e-4, dtype=torch.float64) for sign in (-1, 1))
         slope = float(transform.forward(high) - transform.forward(low)) / 2e-4
         assert float(model.errors[row]) == pytest.approx((errors[number] * slope / model.scale) ** 2, rel=1e-3)

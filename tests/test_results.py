@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from benchmarks import cost as measured_cost
 from benchmarks import readme
+from benchmarks.defaults import outputs_page
 from benchmarks.defaults import page as defaults
 from benchmarks.league import page as league
 from tools import claims, cost, needs, reproduction
@@ -123,6 +124,7 @@ def test_the_page_on_the_defaults_is_current() -> None:
     special = defaults.committed(defaults.SPECIAL)
     assert defaults.special_table(special) in text
     assert defaults.high_table(special) in text
+    assert outputs_page.outputs_tables(from_bytes(outputs_page.RESULTS.read_bytes())) in text
 
 
 def test_the_page_on_the_league_is_current() -> None:

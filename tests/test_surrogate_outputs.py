@@ -11,25 +11,34 @@ import torch
 from scipy import stats
 
 from compbo import Evaluation, Float, Optimizer, OptionError, Settings, Space, StartPolicy
+from compbo.bo import model as bo_model
 from compbo.bo.history import History
-from compbo.bo.model import fit_model, model_of
+from compbo.bo.model import fit_model, log_evidence, model_of
 from compbo.bo.suggest import suggest
 from compbo.numerics import standardise
-from compbo.surrogate.gp import fit_gp
-from compbo.surrogate.outputs import Identity, LogWarp, YeoJohnson, check_outputs, fit_outputs
+from compbo.surrogate.gp import GP, fit_gp
+from compbo.surrogate.outputs import CHOICES, Identity, LogWarp, OutputTransform, YeoJohnson, check_outputs, fit_outputs
 from compbo.types import DTYPE, Budget
 
-NAMES = ("yeo-johnson", "log")
+NAMES = ("yeo-johnson", "log", "log-fitted")
 SKEWED = {
     "losses": -np.random.default_rng(0).lognormal(0.0, 1.5, 40),
     "gains": np.random.default_rng(1).lognormal(0.0, 1.0, 40),
     "normal": np.random.default_rng(2).normal(3.0, 2.0, 40),
+    "walls": -np.append(
+        100 + np.random.default_rng(4).gamma(2.0, 1.0, 15), 1e4 * np.random.default_rng(5).random(25) + 1e4
+    ),
     "one outlier": -np.append(np.random.default_rng(3).uniform(0.08, 0.3, 15), 9.0),
 }
 
 
 def tensor(values: Any) -> torch.Tensor:
     return torch.as_tensor(np.asarray(values, dtype=float))
+
+
+def fit_one(name: str, y: torch.Tensor) -> OutputTransform:
+    (transform,) = fit_outputs(name, y)
+    return transform
 
 
 @pytest.mark.parametrize("shape", [-2.5, 0.0, 0.3, 1.0, 2.0, 3.7])
@@ -41,7 +50,7 @@ def test_yeo_johnson_is_scipys(shape: float) -> None:
 
 @pytest.mark.parametrize("values", SKEWED.values(), ids=SKEWED)
 def test_the_shape_is_that_of_greatest_likelihood(values: np.ndarray) -> None:
-    transform = fit_outputs("yeo-johnson", tensor(values))
+    transform = fit_one("yeo-johnson", tensor(values))
     z = (values - np.median(values)) / stats.iqr(values)
     assert isinstance(transform, YeoJohnson)
     best = stats.yeojohnson_llf(transform.shape, z)
@@ -49,11 +58,28 @@ def test_the_shape_is_that_of_greatest_likelihood(values: np.ndarray) -> None:
         assert stats.yeojohnson_llf(shape, z) <= best + 1e-4
 
 
+@pytest.mark.parametrize("values", SKEWED.values(), ids=SKEWED)
+def test_the_floor_is_that_of_greatest_likelihood(values: np.ndarray) -> None:
+    transform = fit_one("log-fitted", tensor(values))
+    assert isinstance(transform, LogWarp)
+    distances = (values.max() - np.sort(values)[::-1]) / (values.max() - np.quantile(values, 0.75))
+    assert transform.spread == pytest.approx(values.max() - np.quantile(values, 0.75))
+
+    def likelihood(floor: float) -> float:
+        """Of a normal distribution after the transform; the best value has no part in the Jacobian."""
+        t = -np.log(floor + distances)
+        return float(stats.norm.logpdf(t, t.mean(), t.std()).sum() - np.log(floor + distances[1:]).sum())
+
+    best = likelihood(transform.floor)
+    for floor in np.geomspace(0.03, 10 * distances[-1], 801):
+        assert likelihood(floor) <= best + 1e-4
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("values", SKEWED.values(), ids=SKEWED)
 def test_transforms_rise_and_their_inverses_and_slopes_are_theirs(name: str, values: np.ndarray) -> None:
     y = tensor(values)
-    transform = fit_outputs(name, y)
+    transform = fit_one(name, y)
     between = torch.linspace(float(y.min()), float(y.max()) - 1e-6, 200, dtype=DTYPE)
     t = transform.forward(between)
     assert bool((t.diff() > 0).all())
@@ -69,8 +95,8 @@ def test_transforms_rise_and_their_inverses_and_slopes_are_theirs(name: str, val
 def test_units_do_not_matter(name: str, scale: float, offset: float) -> None:
     for values in SKEWED.values():
         y = tensor(values)
-        plain = standardise(fit_outputs(name, y).forward(y)).values
-        other = standardise(fit_outputs(name, scale * y + offset).forward(scale * y + offset)).values
+        plain = standardise(fit_one(name, y).forward(y)).values
+        other = standardise(fit_one(name, scale * y + offset).forward(scale * y + offset)).values
         torch.testing.assert_close(other, plain, rtol=1e-4, atol=1e-4)
 
 
@@ -79,12 +105,12 @@ def test_monotone_maps_of_the_values_nearly_do_not_matter() -> None:
 
     def distance(name: str, seed: int) -> float:
         u = tensor(np.random.default_rng(seed).normal(0.0, 1.0, 60))
-        outputs = [standardise(fit_outputs(name, y).forward(y)).values for y in (u, -torch.exp(-1.5 * u))]
+        outputs = [standardise(fit_one(name, y).forward(y)).values for y in (u, -torch.exp(-1.5 * u))]
         return float((outputs[0] - outputs[1]).abs().mean())
 
-    plain, transformed = (np.mean([distance(name, seed) for seed in range(5)]) for name in ("none", "auto"))
+    plain, *others = (np.mean([distance(name, seed) for seed in range(5)]) for name in ("none", *CHOICES["evidence"]))
     assert plain > 0.5
-    assert transformed < 0.35 * plain
+    assert max(others) < 0.35 * plain
 
 
 @pytest.mark.parametrize("name", ["auto", *NAMES])
@@ -105,15 +131,15 @@ def test_ties_constants_and_extremes_stay_finite(name: str, values: list[float])
 
 
 def test_too_few_values_are_left_as_they_are() -> None:
-    assert isinstance(fit_outputs("auto", tensor([1.0, 2.0, 3.0, 3.0])), Identity)
-    assert isinstance(fit_outputs("auto", tensor([1.0, 2.0, 3.0, 4.0])), YeoJohnson)
-    assert isinstance(fit_outputs("log", tensor([1.0, 2.0, 3.0, 4.0])), LogWarp)
-    assert check_outputs("auto") == "yeo-johnson"
+    assert isinstance(fit_one("auto", tensor([1.0, 2.0, 3.0, 3.0])), Identity)
+    assert [type(one) for one in fit_outputs("auto", tensor([1.0, 2.0, 3.0, 4.0]))] == [YeoJohnson, LogWarp]
+    assert isinstance(fit_one("log", tensor([1.0, 2.0, 3.0, 4.0])), LogWarp)
+    assert check_outputs("auto") == "evidence"
 
 
 @pytest.mark.parametrize("outputs", ["box-cox", None, 3, ["auto"]])
 def test_an_unknown_transform_is_refused(outputs: Any) -> None:
-    with pytest.raises(OptionError, match=r"outputs .* is unknown; choose one of auto, none, yeo-johnson, log"):
+    with pytest.raises(OptionError, match=r"outputs .* is unknown; choose one of auto, none, yeo-johnson, log, "):
         Settings(outputs=outputs)
 
 
@@ -123,7 +149,7 @@ def test_predictions_are_in_the_units_of_the_objective(name: str) -> None:
     generator = torch.Generator().manual_seed(1)
     x = torch.rand(25, 2, dtype=DTYPE, generator=generator)
     y = -torch.exp(4.0 * (x - 0.4).square().sum(-1))
-    model = fit_gp(x, y, transform=fit_outputs(name, y))
+    model = fit_gp(x, y, transform=fit_one(name, y))
     at = torch.rand(6, 2, dtype=DTYPE, generator=generator)
     mean, deviation = model.predict(at)
     batch = model.posterior(at.unsqueeze(1), gradient_rows=0)
@@ -157,6 +183,59 @@ def test_declared_noise_is_carried_through_the_slope() -> None:
     assert model.noise_deviation == pytest.approx(0.3, rel=1e-6)
 
 
+def walls(penalty: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """A bowl from 100 to 102, to be maximised upside down; beside it everything costs the penalty and more."""
+    x = torch.rand(60, 2, dtype=DTYPE, generator=torch.Generator().manual_seed(2))
+    away = (x - 0.3).square().sum(-1)
+    return x, -(100 + 10 * away + penalty * (1 + away) * (away > 0.15))
+
+
+def test_a_wall_of_penalties_leaves_the_good_values_apart() -> None:
+    space = Space({"a": Float(0, 1), "b": Float(0, 1)})
+    x, y = walls(1e4)
+    assert 0.5 < float((y < -1e3).double().mean()) < 0.9
+
+    def spread(outputs: str) -> float:
+        model = fit_model(space, x, y, kernel="matern52", priors="paper", noise=None, outputs=outputs)
+        good = model.train_y[y > -1e3]
+        return float(good.max() - good.min())
+
+    assert spread("yeo-johnson") < 0.01
+    assert spread("auto") > 0.5
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1e4])
+def test_the_transform_with_the_greater_density_of_the_values_is_taken(penalty: float) -> None:
+    """The density of y is that of the standardised t(y) times the slopes, here from differences."""
+    space = Space({"a": Float(0, 1), "b": Float(0, 1)})
+    x, y = walls(penalty)
+
+    def model(outputs: str) -> GP:
+        return fit_model(space, x, y, kernel="matern52", priors="paper", noise=None, outputs=outputs)
+
+    def density(fitted: GP) -> float:
+        step = 1e-5 * (y.abs() + 1)
+        low, high = y - step, torch.minimum(y + step, y.max())  # above the best the logarithm is cut off
+        slopes = (fitted.outputs.forward(high) - fitted.outputs.forward(low)) / (high - low) / fitted.scale
+        return float(slopes.log().sum()) - fitted.loss
+
+    separate = [model(name) for name in ("yeo-johnson", "log-fitted")]
+    chosen = model("auto")
+    assert log_evidence(chosen, y) == max(log_evidence(one, y) for one in separate)
+    assert [log_evidence(one, y) for one in separate] == pytest.approx([density(one) for one in separate], rel=1e-3)
+    assert chosen.outputs.name == ("log" if penalty else "yeo-johnson")
+
+
+def test_many_observations_are_compared_on_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = Space({"a": Float(0, 1), "b": Float(0, 1)})
+    x, y = walls(1e4)
+    monkeypatch.setattr(bo_model, "CHOICE_POINTS", 20)
+    fitted = fit_model(space, x, y, kernel="matern52", priors="paper", noise=None, outputs="auto")
+    alone = fit_model(space, x, y, kernel="matern52", priors="paper", noise=None, outputs="log-fitted")
+    assert len(fitted.train_y) == 60
+    assert torch.equal(fitted.train_y, alone.train_y)
+
+
 def test_an_outlier_does_not_rule_the_model() -> None:
     """Fifteen losses near 0.1 and one of 9: without a transform the model sees the outlier alone."""
     space = Space({"x": Float(0, 1)})
@@ -183,7 +262,7 @@ def test_the_telemetry_names_the_transform() -> None:
         name: suggest(space, Settings(outputs=name, **few), history).telemetry.outputs for name in ("auto", "none")
     }
     assert names["none"] == "none"
-    assert names["auto"].startswith("yeo-johnson (")
+    assert names["auto"].startswith(("yeo-johnson (", "log ("))
 
 
 def test_an_optimizer_keeps_its_transform_through_json() -> None:
@@ -191,3 +270,11 @@ def test_an_optimizer_keeps_its_transform_through_json() -> None:
     optimizer = Optimizer(space, outputs="log", acquisition=["sr", "ucb"])
     again = Optimizer.from_json(optimizer.to_json())
     assert again.settings == optimizer.settings
+
+
+def test_a_stored_auto_is_what_it_was() -> None:
+    """Earlier versions stored "auto", which was Yeo-Johnson; now the name that it stands for is stored."""
+    stored = Settings().to_dict()
+    assert stored["outputs"] == "evidence"
+    assert Settings.from_dict(stored) == Settings(outputs="auto")
+    assert Settings.from_dict({**stored, "outputs": "auto"}) == Settings(outputs="yeo-johnson")

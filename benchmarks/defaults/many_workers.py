@@ -100,11 +100,11 @@ def load() -> list[Row]:
     if not RESULTS.exists():
         return []
     with RESULTS.open(newline="") as file:
-        kinds = Row.__annotations__.values()
-        return [
-            Row(*({"str": str, "int": int, "float": float}[k](v) for k, v in zip(kinds, row, strict=True)))
-            for row in list(csv.reader(file))[1:]
-        ]
+        rows = list(csv.reader(file))[1:]
+    return [
+        Row(task, int(seed), model, int(evaluations), float(best), float(seconds))
+        for task, seed, model, evaluations, best, seconds in rows
+    ]
 
 
 def add(row: Row) -> None:

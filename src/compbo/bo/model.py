@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
+
+import torch
 
 from compbo.numerics import standardise
 from compbo.surrogate.gp import NOISELESS, fit_gp
 from compbo.surrogate.outputs import fit_outputs
+from compbo.surrogate.parts import evenly_by_rank
 from compbo.surrogate.warps import NONE, WARPED, check_inputs
 
 if TYPE_CHECKING:
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from compbo.surrogate.gp import GP
     from compbo.surrogate.outputs import OutputTransform
 
+CHOICE_POINTS = 256  # observations, at even ranks, on which transforms of the values are compared
 LARGEST_RELATIVE_ERROR = 1e4  # in units of the values' deviation: that observation says nothing
 LARGEST_RELATIVE_NOISE = 1e100  # in units of the values' deviation: nothing can be learnt, and its square is finite
 
@@ -62,7 +67,8 @@ def fit_model(
         kernel: by its name.
         priors: of the hyperparameters, by their name.
         noise: standard deviation of the values in the units of y; None to learn it.
-        outputs: the transform of the values by its name; it is fitted to what was measured.
+        outputs: the transform of the values by its name; it is fitted to what was measured. Of several, the one is
+            taken whose model of that has the greatest evidence.
         inputs: "warped" for a warp of every parameter with more than two levels that is no choice; "none" for none.
         failed: (n,) bool, which evaluations failed; None if none did.
         errors: (n,) standard deviations of single values in the units of y, which add to the noise; None for none.
@@ -71,21 +77,40 @@ def fit_model(
     Returns:
         The fitted model.
     """
-    transform = fit_outputs(outputs, y if failed is None else y[~failed])
-    variance = noise_variance(noise, y, transform)
-    known = None if errors is None else error_variances(errors, y, transform)
-    return fit_gp(
-        x,
-        y,
-        kernel=kernel,
-        priors=priors,
-        noise=variance,
-        rounder=space.rounder(),
-        transform=transform,
-        errors=known,
-        model_points=model_points,
-        warped=space.graded_columns if check_inputs(inputs) == WARPED else (),
-    )
+    warped = space.graded_columns if check_inputs(inputs) == WARPED else ()
+
+    def fitted(transform: OutputTransform, part: Tensor) -> GP:
+        values = y[part]
+        return fit_gp(
+            x[part],
+            values,
+            kernel=kernel,
+            priors=priors,
+            noise=noise_variance(noise, values, transform),
+            rounder=space.rounder(),
+            transform=transform,
+            errors=None if errors is None else error_variances(errors[part], values, transform),
+            model_points=model_points,
+            warped=warped,
+        )
+
+    everything = torch.arange(len(y))
+    measured = everything if failed is None else everything[~failed]
+    transforms = fit_outputs(outputs, y[measured])
+    if len(transforms) == 1:
+        return fitted(transforms[0], everything)
+    part = measured[evenly_by_rank(y[measured], min(CHOICE_POINTS, model_points or CHOICE_POINTS))]
+    model = max((fitted(transform, part) for transform in transforms), key=lambda model: log_evidence(model, y[part]))
+    return model if len(part) == len(y) else fitted(model.outputs, everything)
+
+
+def log_evidence(model: GP, y: Tensor) -> float:
+    """The log posterior density of a model and of the values y (n,) that it was fitted to, in the units of y.
+
+    -J is that of the standardised t(y); the slopes of t carry it over, so that models of several transforms compare.
+    """
+    evidence = float(model.outputs.slope(y).log().sum()) - len(y) * math.log(model.scale) - model.loss
+    return -math.inf if math.isnan(evidence) else evidence
 
 
 def error_variances(errors: Tensor, y: Tensor, transform: OutputTransform) -> Tensor:

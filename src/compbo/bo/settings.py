@@ -16,7 +16,7 @@ from compbo.inputs import real, whole_number
 from compbo.maximizers import Maximizer, catalogue, make_maximizer
 from compbo.maximizers.race import can_race
 from compbo.surrogate.kernels import get_kernel
-from compbo.surrogate.outputs import check_outputs
+from compbo.surrogate.outputs import EARLIER_AUTO, check_outputs
 from compbo.surrogate.priors import get_priors
 from compbo.surrogate.warps import NONE, check_inputs
 from compbo.types import Budget
@@ -48,8 +48,9 @@ class Settings:
         seed: the source of everything random.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
-        outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "none", or "auto", which is
-            Yeo-Johnson.
+        outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "log-fitted", "none", or
+            "evidence": of Yeo-Johnson and the fitted logarithm, the one under which the model has the greater evidence.
+            "auto" becomes "evidence".
         inputs: "warped" for an increasing map of every parameter in front of the kernel (Kumaraswamy's distribution),
             fitted with the model: it stretches where the objective changes fast. Choices are left out. "none" for none.
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
@@ -103,7 +104,7 @@ class Settings:
         object.__setattr__(self, "hyperparameters", dict(maximizer.hyperparameters))
         get_kernel(self.kernel)
         get_priors(self.priors, 1)
-        check_outputs(self.outputs)
+        object.__setattr__(self, "outputs", check_outputs(self.outputs))
         check_inputs(self.inputs)
         for name, least in (("batch_size", 1), ("minibatch", 1), ("seed", 0)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
@@ -165,7 +166,7 @@ class Settings:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Settings:
         """The settings that `to_dict` wrote as `data`, in this version or in an earlier one."""
-        complete = cls.with_later(data)
+        complete = cls.as_now(data)
         values = {
             "acquisition": portfolio_from_dict(complete["acquisition"]),
             "maximizer": as_maximizer(**complete["maximizer"]),
@@ -175,10 +176,15 @@ class Settings:
         return cls(**{**complete, **values})
 
     @classmethod
-    def with_later(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """What `to_dict` wrote as `data` with the options that came later, at what was done before there were any."""
+    def as_now(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """What `to_dict` wrote as `data`, in this version or in an earlier one, with all options of this one.
+
+        Those that came later are at what was done before there were any. "auto" is not stored any more: where it is, it
+        stands for the transform that it was then.
+        """
         nested = {name: {**old, **data.get(name, {})} for name, old in cls.LATER.items() if isinstance(old, Mapping)}
-        return {**cls.LATER, **data, **nested}
+        outputs = {"outputs": EARLIER_AUTO} if data.get("outputs") == "auto" else {}
+        return {**cls.LATER, **data, **nested, **outputs}
 
 
 def refuse_unknown(caller: str, unknown: Iterable[str], known: Iterable[str]) -> None:

@@ -146,7 +146,10 @@ def optimize(
     ] = "portfolio",
     outputs: Annotated[
         str,
-        typer.Option(help="Transform of the values: auto, none, yeo-johnson or log.", rich_help_panel=METHOD),
+        typer.Option(
+            help="Transform of the values: auto, none, yeo-johnson, log, log-fitted or evidence.",
+            rich_help_panel=METHOD,
+        ),
     ] = "auto",
     inputs: Annotated[
         str,

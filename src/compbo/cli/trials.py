@@ -56,7 +56,10 @@ def ask(
     ] = None,
     outputs: Annotated[
         str | None,
-        typer.Option(help="Transform of the values: auto, none, yeo-johnson or log.", rich_help_panel=METHOD),
+        typer.Option(
+            help="Transform of the values: auto, none, yeo-johnson, log, log-fitted or evidence.",
+            rich_help_panel=METHOD,
+        ),
     ] = None,
     inputs: Annotated[
         str | None,

@@ -126,7 +126,7 @@ class Difference(NamedTuple):
 def _check_same(name: str, attributes: dict[str, Any], space: Space, settings: Settings) -> None:
     """OptionError that names what a run and the stored one do not share."""
     fields, values = [], {}
-    stored = settings.with_later(unpack(SETTINGS, attributes))
+    stored = settings.as_now(unpack(SETTINGS, attributes))
     found = _differences(stored, json.loads(json.dumps(settings.to_dict())))
     for number, difference in enumerate(found):
         option, dot, rest = difference.path.partition(".")

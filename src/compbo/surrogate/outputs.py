@@ -27,6 +27,8 @@ FEWEST = 4  # different values that are needed to learn a shape
 SHAPES = (-3.0, 5.0)  # range of Yeo-Johnson's lambda; 1 is the identity
 GRID = 33  # shapes that are compared before the best is refined
 FLOOR = 0.1  # of the logarithmic warp, in units of the distance from the median to the best
+FLOORS = (0.03, 10.0)  # range of a fitted one: from this in units of the best quarter, to this in units of all values
+TOP = 0.25  # the best quarter
 SMALLEST_SPREAD = 1e-9  # of the quartiles, in units of the whole range
 LARGEST = 1e8  # of a standardised value: beyond it powers overflow
 
@@ -116,13 +118,14 @@ class YeoJohnson:
 
 @dataclass(frozen=True)
 class LogWarp:
-    """t = -log(FLOOR + (best - y) / spread): the distance to the best value, logarithmic.
+    """t = -log(floor + (best - y) / spread): the distance to the best value, logarithmic.
 
-    spread is the distance from the median to the best.
+    spread is the distance to the best, from the median or, where the floor is fitted, from the end of the best quarter.
     """
 
     best: float
     spread: float
+    floor: float = FLOOR
     name: ClassVar[str] = "log"
 
     def forward(self, y: Tensor) -> Tensor:
@@ -130,19 +133,19 @@ class LogWarp:
         return -torch.log(self._distance(y))
 
     def inverse(self, t: Tensor) -> Tensor:
-        """The value y; at most best + FLOOR * spread."""
-        return self.best - self.spread * (torch.exp(-t).clamp_max(LARGEST) - FLOOR)
+        """The value y; at most best + floor * spread."""
+        return self.best - self.spread * (torch.exp(-t).clamp_max(LARGEST) - self.floor)
 
     def slope(self, y: Tensor) -> Tensor:
-        """1 / (spread (FLOOR + (best - y) / spread))."""
-        return 1.0 / (self.spread * self._distance(y))
+        """1 / (spread (floor + (best - y) / spread))."""
+        return 1.0 / self._distance(y) / self.spread  # their product may not be finite
 
     def describe(self) -> str:
-        """Its name."""
-        return self.name
+        """Name and floor."""
+        return f"{self.name} ({self.floor:.2g})"
 
     def _distance(self, y: Tensor) -> Tensor:
-        return FLOOR + (self.best / self.spread - y / self.spread).clamp(0.0, LARGEST)
+        return self.floor + (self.best / self.spread - y / self.spread).clamp(0.0, LARGEST)
 
 
 def fit_yeo_johnson(y: Tensor) -> OutputTransform:
@@ -165,29 +168,64 @@ def fit_log_warp(y: Tensor) -> OutputTransform:
     return LogWarp(best, min(2.0 * spread, torch.finfo(y.dtype).max))
 
 
+def fit_floor(y: Tensor) -> OutputTransform:
+    """The logarithmic warp of values y (n,) whose floor has the greatest likelihood, the Jacobian counted.
+
+    Distances are in units of the best quarter: with most values behind a wall of penalties, the good ones stay apart.
+    The best value takes no part in the Jacobian, which would have no bound there.
+
+    >>> losses = torch.cat([torch.linspace(1.0, 1.1, 15), torch.linspace(1e4, 1e5, 25)]).double()
+    >>> fit_floor(-losses).describe()
+    'log (0.03)'
+    """
+    magnitude = float(y.abs().max())
+    away = (y.max() / magnitude - y / magnitude).sort().values
+    ends = [*torch.quantile(away, torch.tensor([TOP, 0.5], dtype=y.dtype)).tolist(), float(away[-1])]
+    spread = next(end for end in ends if end > SMALLEST_SPREAD * ends[-1])
+    distances = (away / spread).numpy()
+
+    def loss(log_floor: float) -> float:
+        """-log likelihood of a normal distribution after the transform."""
+        t = np.log(math.exp(log_floor) + distances)
+        return float(0.5 * len(t) * np.log(np.var(t)) + t[1:].sum())
+
+    floor = _least(loss, np.linspace(math.log(FLOORS[0]), math.log(FLOORS[1] * distances[-1]), GRID))
+    finite = torch.finfo(y.dtype)
+    return LogWarp(float(y.max()), min(max(spread * magnitude, math.ulp(0.0)), finite.max), math.exp(floor))
+
+
 TRANSFORMS: dict[str, Callable[[Tensor], OutputTransform]] = {
     "none": lambda _: Identity(),
     "yeo-johnson": fit_yeo_johnson,
     "log": fit_log_warp,
+    "log-fitted": fit_floor,
 }
-AUTO = "yeo-johnson"  # what "auto" takes
+# Names that stand for several: a model takes the one with the greatest evidence, the first where they are equal.
+CHOICES: dict[str, tuple[str, ...]] = {"evidence": ("yeo-johnson", "log-fitted")}
+AUTO = "evidence"  # what "auto" takes
+EARLIER_AUTO = "yeo-johnson"  # what it took when "auto" itself was stored
 
 
-def fit_outputs(name: str, y: Tensor) -> OutputTransform:
-    """The transform of that name ("auto", "none", "yeo-johnson", "log"), fitted to measured values y (n,).
+def fit_outputs(name: str, y: Tensor) -> tuple[OutputTransform, ...]:
+    """The transforms that a name stands for, fitted to measured values y (n,).
 
-    With too few different values to learn a shape from it is the identity.
+    Args:
+        name: "auto", "none", "yeo-johnson", "log", "log-fitted" or "evidence".
+        y: the values.
+
+    Returns:
+        One, or several for a model to choose from. With too few different values to learn a shape from: the identity.
     """
-    fit = TRANSFORMS[check_outputs(name)]
+    name = check_outputs(name)
     if len(set(y.tolist())) < FEWEST or float(standardise(y).values.abs().max()) == 0.0:
-        return Identity()
-    return fit(y)
+        return (Identity(),)
+    return tuple(TRANSFORMS[one](y) for one in CHOICES.get(name, (name,)))
 
 
 def check_outputs(name: str) -> str:
     """The name of the transform that `name` stands for; OptionError if there is none."""
     known = AUTO if name == "auto" else name
-    if not isinstance(known, str) or known not in TRANSFORMS:
+    if not isinstance(known, str) or known not in {**TRANSFORMS, **CHOICES}:
         raise OptionError(
             "outputs", "{option} {given!r} is unknown; choose one of {known}.", given=name, known=_known_names()
         )
@@ -195,7 +233,7 @@ def check_outputs(name: str) -> str:
 
 
 def _known_names() -> str:
-    return ", ".join(["auto", *TRANSFORMS])
+    return ", ".join(["auto", *TRANSFORMS, *CHOICES])
 
 
 def _middle(y: Tensor) -> tuple[float, float]:
@@ -223,9 +261,7 @@ def _root(t: Tensor, exponent: float) -> Tensor:
 
 
 def _best_shape(z: NDArray[np.float64]) -> float:
-    """The shape of greatest likelihood: the best of a grid, refined between its neighbours."""
-    from scipy.optimize import minimize_scalar
-
+    """The shape of greatest likelihood."""
     logarithm = np.sign(z) * np.log1p(np.abs(z))
 
     def loss(shape: float) -> float:
@@ -233,8 +269,14 @@ def _best_shape(z: NDArray[np.float64]) -> float:
         t = YeoJohnson(shape, 0.0, 1.0).forward(torch.as_tensor(z)).numpy()
         return float(0.5 * len(z) * np.log(np.var(t)) - (shape - 1.0) * logarithm.sum())
 
-    grid = np.linspace(*SHAPES, GRID)
-    values = np.array([loss(shape) for shape in grid])
+    return _least(loss, np.linspace(*SHAPES, GRID))
+
+
+def _least(loss: Callable[[float], float], grid: NDArray[np.float64]) -> float:
+    """Where a loss is least: at the best point of a grid, refined between its neighbours."""
+    from scipy.optimize import minimize_scalar
+
+    values = np.array([loss(at) for at in grid])
     i = int(values.argmin())
     found = minimize_scalar(loss, bounds=(grid[max(i - 1, 0)], grid[min(i + 1, GRID - 1)]), method="bounded")
     return float(found.x) if found.fun < values[i] else float(grid[i])

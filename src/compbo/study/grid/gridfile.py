@@ -110,16 +110,16 @@ def _block(table: Mapping[str, Any]) -> Block:
         raise ValueError("`seeds` is empty: the block has no cells; leave it out for seed 0.")
     get_kernel(table.get("kernel", Block.kernel))
     get_priors(table.get("priors", Block.priors), 1)
-    check_outputs(table.get("outputs", Block.outputs))
     checked: dict[str, Any] = {
         "tasks": expand_tasks(_tasks(axes, shifted=table.get("shifted", False))),
         "optimisers": expand_optimisers(axes["optimisers"]),
         "acquisitions": tuple(_acquisition(name) for name in axes["acquisitions"]),
         "seeds": axes["seeds"] or Block.seeds,
+        "outputs": check_outputs(table.get("outputs", Block.outputs)),  # "auto" may mean another one some day
         "inner": _inner(_table("inner", table.get("inner", {}))),
         "hyperparameters": _hyperparameters(_table("hyperparameters", table.get("hyperparameters", {}))),
     }
-    plain = {key: table[key] for key in ("batch", "steps", "initial", "kernel", "priors", "outputs") if key in table}
+    plain = {key: table[key] for key in ("batch", "steps", "initial", "kernel", "priors") if key in table}
     return Block(**checked, **plain)
 
 

@@ -1,0 +1,254 @@
+"""Transforms of the values that were tried for walls of penalties, beside those of the library.
+
+A plugin of the study: `compbo study run --plugin benchmarks.defaults.outputs --grid benchmarks/defaults/outputs.toml`.
+Method `outputs-NAME` is the default with `outputs=NAME`. Everything is maximised: the poor values are the small ones.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import torch
+from scipy.stats import norm
+
+import compbo
+from compbo.study.cell import Pairs, sorted_pairs
+from compbo.study.methods.defaults import FROM_CELL, DefaultMethod
+from compbo.study.methods.registry import MethodKind, register_method
+from compbo.surrogate import outputs as library
+from compbo.surrogate.outputs import OutputTransform, YeoJohnson, fit_yeo_johnson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    Fit = Callable[[Tensor], OutputTransform]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One transform after another."""
+
+    first: OutputTransform
+    second: OutputTransform
+    name: ClassVar[str] = "chain"
+
+    def forward(self, y: Tensor) -> Tensor:
+        """The transformed values."""
+        return self.second.forward(self.first.forward(y))
+
+    def inverse(self, t: Tensor) -> Tensor:
+        """The values."""
+        return self.first.inverse(self.second.inverse(t))
+
+    def slope(self, y: Tensor) -> Tensor:
+        """The product of both slopes."""
+        return self.first.slope(y) * self.second.slope(self.first.forward(y))
+
+    def describe(self) -> str:
+        """Both."""
+        return f"{self.first.describe()}, {self.second.describe()}"
+
+
+@dataclass(frozen=True, eq=False)
+class Knots:
+    """Piecewise linear through the points (at, to), both increasing; the first and the last piece go on."""
+
+    at: NDArray[np.float64]
+    to: NDArray[np.float64]
+    name: ClassVar[str] = "knots"
+
+    def forward(self, y: Tensor) -> Tensor:
+        """The transformed values."""
+        return torch.as_tensor(_pieces(y.numpy(), self.at, self.to)[0])
+
+    def inverse(self, t: Tensor) -> Tensor:
+        """The values."""
+        return torch.as_tensor(_pieces(t.numpy(), self.to, self.at)[0])
+
+    def slope(self, y: Tensor) -> Tensor:
+        """That of the piece."""
+        return torch.as_tensor(_pieces(y.numpy(), self.at, self.to)[1])
+
+    def describe(self) -> str:
+        """How many knots."""
+        return f"{self.name} ({len(self.at)})"
+
+
+def _pieces(
+    x: NDArray[np.float64], at: NDArray[np.float64], to: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values and slopes."""
+    i = np.clip(np.searchsorted(at, x) - 1, 0, len(at) - 2)
+    slope = (to[i + 1] - to[i]) / (at[i + 1] - at[i])
+    return to[i] + (x - at[i]) * slope, slope
+
+
+def _shares(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Different values, and the share of values below each, half of its own counted."""
+    different, count = np.unique(y, return_counts=True)
+    return different, (np.cumsum(count) - count / 2) / len(y)
+
+
+def fit_rank(y: Tensor) -> OutputTransform:
+    """The normal distribution's quantiles at the ranks of values y (n,)."""
+    different, share = _shares(y.numpy())
+    return Knots(different, norm.ppf(share))
+
+
+def fit_half_rank(y: Tensor) -> OutputTransform:
+    """Ranks for the worse half of y (n,), the better one as it is, in units of its spread (Song et al., 2024)."""
+    v = y.numpy()
+    middle = float(np.median(v))
+    spread = float(np.sqrt(np.mean((v[v >= middle] - middle) ** 2))) or float(v.std())
+    different, share = _shares(v)
+    poor = different < middle
+    at = np.concatenate([different[poor], [middle, max(float(v.max()), middle + spread)]])
+    return Knots(at, np.concatenate([norm.ppf(np.minimum(share[poor], 0.499)), [0.0, (at[-1] - middle) / spread]]))
+
+
+def then_yeo_johnson(fit: Fit) -> Fit:
+    """A fit, and Yeo-Johnson of what comes out of it."""
+
+    def chained(y: Tensor) -> OutputTransform:
+        first = fit(y)
+        return Chain(first, fit_yeo_johnson(first.forward(y)))
+
+    return chained
+
+
+@dataclass(frozen=True)
+class Power:
+    """-((floor + (best - y) / spread)^shape - 1) / shape: Box and Cox (1964) of the distance to the best."""
+
+    best: float
+    spread: float
+    floor: float
+    shape: float
+    name: ClassVar[str] = "power"
+
+    def forward(self, y: Tensor) -> Tensor:
+        """The transformed values."""
+        logarithm = torch.log(self._distance(y))
+        return -logarithm if self.shape == 0 else -torch.expm1(self.shape * logarithm) / self.shape
+
+    def inverse(self, t: Tensor) -> Tensor:
+        """The values."""
+        logarithm = -t if self.shape == 0 else torch.log1p((-self.shape * t).clamp_min(-1 + 1e-12)) / self.shape
+        return self.best - self.spread * (torch.exp(logarithm.clamp(-50, 50)) - self.floor)
+
+    def slope(self, y: Tensor) -> Tensor:
+        """The slope at every value."""
+        return self._distance(y) ** (self.shape - 1) / self.spread
+
+    def describe(self) -> str:
+        """Shape and floor."""
+        return f"{self.name} ({self.shape:.2f}, {self.floor:.2g})"
+
+    def _distance(self, y: Tensor) -> Tensor:
+        return self.floor + (self.best / self.spread - y / self.spread).clamp_min(0.0)
+
+
+def _quarter(y: Tensor) -> tuple[float, float, NDArray[np.float64]]:
+    """The best value, the distance to the end of the best quarter, and all distances in units of it."""
+    best = float(y.max())
+    distances = np.sort(best - y.numpy())
+    spread = next(float(s) for s in (*np.quantile(distances, [0.25, 0.5]), distances[-1]) if s > 0)
+    return best, spread, distances / spread
+
+
+def fit_power(y: Tensor) -> OutputTransform:
+    """Shape and floor of greatest likelihood of y (n,); the best value has no part in the Jacobian."""
+    best, spread, distances = _quarter(y)
+    found = []
+    for floor in np.geomspace(0.03, 10 * max(distances[-1], 1.0), 24):
+        logs = np.log(floor + distances)
+        for shape in np.linspace(-1, 3, 33):
+            t = logs if shape == 0 else np.expm1(shape * logs) / shape
+            loss = 0.5 * len(t) * np.log(np.var(t)) - (shape - 1) * logs[1:].sum()
+            found.append((float(loss), float(floor), float(shape)))
+    _, floor, shape = min(found)
+    return Power(best, spread, floor, shape)
+
+
+def fit_top(y: Tensor) -> OutputTransform:
+    """Yeo-Johnson around the middle of the better half of y (n,), scaled by its quartiles; the shape is that of all."""
+    return _around_better_half(y, y)
+
+
+def fit_top_better(y: Tensor) -> OutputTransform:
+    """The same with the shape of the better half, at least 1."""
+    found = _around_better_half(y, y[y >= y.median()])
+    return YeoJohnson(max(found.shape, 1.0), found.centre, found.spread)
+
+
+def _around_better_half(y: Tensor, shaping: Tensor) -> YeoJohnson:
+    better = y[y >= y.median()]
+    better, shaping = (y, y) if len(set(better.tolist())) < library.FEWEST else (better, shaping)
+    centre, spread = library._middle(better)
+    z = YeoJohnson(1.0, centre, spread).forward(shaping)
+    return YeoJohnson(library._best_shape(z.numpy()), centre, spread)
+
+
+@dataclass(frozen=True)
+class Tail:
+    """As it is above a cut, logarithmic below."""
+
+    cut: float
+    spread: float
+    name: ClassVar[str] = "tail"
+
+    def forward(self, y: Tensor) -> Tensor:
+        """The transformed values."""
+        z = self._standard(y)
+        return torch.where(z < 0, -torch.log1p((-z).clamp_min(0)), z)
+
+    def inverse(self, t: Tensor) -> Tensor:
+        """The values."""
+        return self.cut + self.spread * torch.where(t < 0, -torch.expm1((-t).clamp(0, 50)), t)
+
+    def slope(self, y: Tensor) -> Tensor:
+        """The slope at every value."""
+        return 1.0 / (1.0 - self._standard(y).clamp_max(0.0)) / self.spread
+
+    def describe(self) -> str:
+        """Its name."""
+        return self.name
+
+    def _standard(self, y: Tensor) -> Tensor:
+        return y / self.spread - self.cut / self.spread
+
+
+def fit_tail(y: Tensor) -> OutputTransform:
+    """Logarithmic for values y (n,) twice as far from the best as the best quarter."""
+    best, spread, _ = _quarter(y)
+    return Tail(best - 2 * spread, spread)
+
+
+TRIED: dict[str, Fit] = {
+    "rank": fit_rank,
+    "half-rank": fit_half_rank,
+    "half-rank-yj": then_yeo_johnson(fit_half_rank),
+    "power": fit_power,
+    "yj-twice": then_yeo_johnson(fit_yeo_johnson),
+    "top": fit_top,
+    "top-better": fit_top_better,
+    "tail-yj": then_yeo_johnson(fit_tail),
+}
+
+
+def _options(outputs: str) -> Pairs:
+    """The settings of the default with these outputs, as cells have them."""
+    settings = compbo.Settings(initial_points=1, outputs=outputs).to_dict()
+    named = {name: value for name, value in settings.items() if compbo.Settings.LATER.get(name, ...) != value}
+    return sorted_pairs({name: json.dumps(value) for name, value in named.items() if name not in FROM_CELL})
+
+
+library.TRANSFORMS.update(TRIED)
+for tried in ("yeo-johnson", "log-fitted", *TRIED):
+    register_method(f"outputs-{tried}", MethodKind(DefaultMethod, options=_options(tried)))
