@@ -639,3 +639,19 @@ def test_a_loaded_optimizer_goes_on_where_the_run_stands(journal: Path) -> None:
     loaded = load_optimizer(journal)
     assert isinstance(loaded, Optimizer)
     assert loaded.ask(4) == result.optimizer.ask(4)
+
+
+def test_a_run_that_was_stored_with_auto_goes_on_with_what_it_was(journal: Path) -> None:
+    """Earlier versions stored outputs="auto", which was Yeo-Johnson."""
+    compbo.minimize(bowl, PLANE, evaluations=4, storage=journal, outputs="yeo-johnson", **CHEAP)
+    storage = connect(journal)
+    study_id = storage.get_all_studies()[0]._study_id
+    settings = unpack("compbo:settings", storage.get_study_system_attrs(study_id))
+    assert settings["outputs"] == "yeo-johnson"
+    for key, text in pack("compbo:settings", {**settings, "outputs": "auto"}).items():
+        storage.set_study_system_attr(study_id, key, text)
+    assert load_optimizer(journal).settings.outputs == "yeo-johnson"
+    resumed = compbo.minimize(bowl, PLANE, evaluations=5, storage=journal, outputs="yeo-johnson", **CHEAP)
+    assert len(resumed.history) == 5
+    with pytest.raises(compbo.OptionError, match=r"outputs \(stored 'yeo-johnson', given 'evidence'\)"):
+        compbo.minimize(bowl, PLANE, evaluations=6, storage=journal, **CHEAP)
