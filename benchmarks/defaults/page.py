@@ -227,7 +227,7 @@ def batches_table(table: pd.DataFrame) -> str:
                 lines.append(
                     f"| {q} | {effect.name.partition(' ')[2]} | {_ratio(eight)} | {beside} "
                     f"| {'' if joint else f'{effect.better} of {effect.tasks} tasks'} | {effect.pairs} "
-                    f"| {ask[effect.name]:.2g} |"
+                    f"| {ask[effect.name]:{'.0f' if ask[effect.name] >= 10 else '.2g'}} |"
                 )
     return "\n".join(lines)
 
