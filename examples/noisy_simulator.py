@@ -1,7 +1,7 @@
 """A simulator whose values are noisy and whose runs sometimes fail.
 
-Look at: the smallest value was also a lucky one; the model knows better, and says how sure it is. Failed runs are
-recorded, avoided and counted; in noisy_simulator.html they are drawn apart.
+Look at: the smallest value was also a lucky one; what the model says of its best point is nearer to the truth, and it
+says how sure it is. Failed runs are recorded, avoided and counted; in noisy_simulator.html they are drawn apart.
 """
 
 import random
@@ -29,7 +29,7 @@ def simulate(params):
 
 
 if __name__ == "__main__":
-    result = compbo.minimize(simulate, space, evaluations=48, batch_size=4, seed=6, noise=NOISE)
+    result = compbo.minimize(simulate, space, evaluations=48, batch_size=4, seed=13, noise=NOISE)
     print(result.history["state"].value_counts().to_string())
 
     tried = [record for record in result.records if record.value is not None]
