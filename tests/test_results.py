@@ -30,7 +30,7 @@ CLAIMED = tuple(f"| {claim.words} |" for claim in claims.CLAIMS)
 
 
 def test_the_page_on_the_paper_is_current() -> None:
-    controlled = from_bytes(reproduction.CONTROLLED.read_bytes())
+    controlled = reproduction.committed_controls()
     assert reproduction.page(reproduction.committed(), controlled) == reproduction.PAGE.read_text(encoding="utf-8")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tools import tuned
 
 from compbo.maximizers import CATALOGUE
 from compbo.space import Space
@@ -19,7 +20,7 @@ from compbo.study.cell import FIRST_TUNING_SEED, Cell
 from compbo.study.engine.driver import run_study
 from compbo.study.engine.pools import FinishedCell
 from compbo.study.engine.rows import identity
-from compbo.study.grid import Block
+from compbo.study.grid import Block, Grid
 from compbo.study.results import Store, load, schema
 from compbo.study.tuner.judges import held_out_tasks, tuning_seed
 from compbo.study.tuner.problem import tuning_loss
@@ -138,6 +139,32 @@ def test_the_document_has_the_measured_numbers_of_the_flattery() -> None:
     assert "All 24 times the best of 33 runs is better" in section
     assert f"of {np.exp(np.log(factors).mean()):.1f} (geometric mean), from {min(factors):.1f} to" in section
     assert f"a best run that is {np.exp(np.log(luck).mean()):.1f} times better" in section
+
+
+def test_tuned_settings_are_compared_with_the_default_run_by_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fake regret depends on lr alone: both tunings find a better one, and every seed has the same."""
+    pool = FakePool()
+    monkeypatch.setattr(tuned, "make_pool", maker(pool))
+    block = Block(("levy-4", "ackley-4"), ("SCGA", "CAdam"), ("ucb",), seeds=(0, 1, 2))
+    found = tuned.measure(tmp_path, Grid("small", "", (block,)), configurations=9)
+    assert [(one.task, one.optimiser, one.seed) for one in found] == [
+        (task, name, seed) for seed in range(3) for task in ("levy-4", "ackley-4") for name in ("SCGA", "CAdam")
+    ]
+    assert all(max(one.other_seed, one.other_tasks) < one.default for one in found)
+    judged = {cell.task for cell in pool.run if cell.seed >= FIRST_TUNING_SEED}
+    assert {"levy-4", "ackley-4", "powell-4-shifted", "levy-4-shifted"} <= judged
+    tuned.write_csv(found, tmp_path / "tuned.csv")
+    assert tuned.read_csv(tmp_path / "tuned.csv") == [
+        one._replace(**{name: pytest.approx(getattr(one, name), abs=6e-5) for name in one._fields[3:]}) for one in found
+    ]
+    how, table = tuned.section(found)
+    assert "with fresh seeds" in how
+    (line,) = [line for line in table.splitlines() if line.startswith("| CAdam | other functions |")]
+    difference = np.mean([one.other_tasks - one.default for one in found if one.optimiser == "CAdam"])
+    assert f"| {difference:.3f} [{difference:.3f}, {difference:.3f}] | 2 tasks, 6 runs |" in line
+    assert tuned.section(tuned.read_csv(tmp_path / "nothing.csv")) == []
 
 
 def test_an_interrupted_tuning_goes_on_and_ends_the_same(tmp_path: Path) -> None:

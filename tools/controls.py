@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-PAPERS_STEPS = 64
+PAPERS_STEPS, DIMENSION = 64, 16
 
 
 class Control(NamedTuple):
@@ -54,6 +54,21 @@ HOW = """\
 Run by run from the same start points, 16 dimensions, UCB but for PI's trackers. Below zero, the first arm ends at the
 lower normalised regret. A step with a tracker evaluates the posterior twice, at x and at the query point, so at equal
 evaluations the arm without one has 128 steps instead of 64."""
+
+
+def controlled(table: pd.DataFrame) -> pd.DataFrame:
+    """The runs of a compact table that a control may compare.
+
+    Args:
+        table: of the study and of the controls.
+
+    Returns:
+        Those in 16 dimensions under UCB, and under PI those of the optimisers whose trackers have two forms.
+    """
+    names = {name.partition(",")[0] for control in CONTROLS for name in (control.first, control.second)}
+    printed = {control.first.partition(",")[0] for control in CONTROLS if control.first.endswith("as printed")}
+    rows = table[(table["dimension"] == DIMENSION) & table["optimiser"].isin(names)]
+    return rows[(rows["acquisition"] == "ucb") | ((rows["acquisition"] == "pi") & rows["optimiser"].isin(printed))]
 
 
 def arm_of(row: Mapping[str, object]) -> str:

@@ -21,7 +21,7 @@ from compbo.study.outputs.several import merged
 from compbo.study.outputs.tables import table1
 from compbo.study.outputs.tables.render import to_markdown
 from compbo.study.outputs.write import summary_words, write_figures
-from tools import claims, controls, cost, needs
+from tools import claims, controls, cost, needs, tuned
 from tools.finding import MARK, finding
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def page(study: Study, controlled: pd.DataFrame) -> str:
 
     Args:
         study: the results.
-        controlled: the runs of the controls, compact.
+        controlled: the runs that the controls compare, compact.
 
     Returns:
         Markdown.
@@ -66,6 +66,7 @@ def page(study: Study, controlled: pd.DataFrame) -> str:
         "## Fair controls",
         controls.HOW,
         controls.controls_table(controlled),
+        *tuned.section(tuned.read_csv()),
         "## The paper's five questions",
         *(_answer(number, answer) for number, answer in enumerate(answers(study), 1)),
         "## Table 1 beside the paper's",
@@ -113,6 +114,16 @@ def committed() -> Study:
     return study_of(merged([from_bytes(path.read_bytes(), str(path)) for path in RESULTS]))
 
 
+def committed_controls() -> pd.DataFrame:
+    """The committed runs that the controls compare.
+
+    Returns:
+        Those that were made for them and those in 16 dimensions of the study itself, compact.
+    """
+    tables = [from_bytes(path.read_bytes(), str(path)) for path in (CONTROLLED, RESULTS[0])]
+    return controls.controlled(merged(tables))
+
+
 def readme(text: str, study: Study) -> str:
     """The README with the main finding brought up to date.
 
@@ -137,7 +148,7 @@ def main() -> None:
         with styled():
             save(cost.draw(costs), FIGURES, COST, ("png",))
     README.write_text(readme(README.read_text(encoding="utf-8"), study), encoding="utf-8", newline="\n")
-    PAGE.write_text(page(study, from_bytes(CONTROLLED.read_bytes(), str(CONTROLLED))), encoding="utf-8", newline="\n")
+    PAGE.write_text(page(study, committed_controls()), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":
