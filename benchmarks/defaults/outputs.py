@@ -95,12 +95,6 @@ def _shares(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.flo
     return different, (np.cumsum(count) - count / 2) / len(y)
 
 
-def fit_rank(y: Tensor) -> OutputTransform:
-    """The normal distribution's quantiles at the ranks of values y (n,)."""
-    different, share = _shares(y.numpy())
-    return Knots(different, norm.ppf(share))
-
-
 def fit_half_rank(y: Tensor) -> OutputTransform:
     """Ranks for the worse half of y (n,), the better one as it is, in units of its spread (Song et al., 2024)."""
     v = y.numpy()
@@ -231,7 +225,6 @@ def fit_tail(y: Tensor) -> OutputTransform:
 
 
 TRIED: dict[str, Fit] = {
-    "rank": fit_rank,
     "half-rank": fit_half_rank,
     "half-rank-yj": then_yeo_johnson(fit_half_rank),
     "power": fit_power,
@@ -250,5 +243,5 @@ def _options(outputs: str) -> Pairs:
 
 
 library.TRANSFORMS.update(TRIED)
-for tried in ("yeo-johnson", "log-fitted", *TRIED):
+for tried in ("yeo-johnson", "log-fitted", "ranks", "evidence", *TRIED):
     register_method(f"outputs-{tried}", MethodKind(DefaultMethod, options=_options(tried)))

@@ -14,11 +14,12 @@ RESULTS = ROOT / "results" / "outputs.parquet"
 BEGIN, END = "<!-- outputs -->", "<!-- /outputs -->"
 BASE = "Yeo-Johnson around the median"
 NAMES = {  # of the transforms, by the setting `outputs`
+    "order": "Yeo-Johnson, the fitted logarithm or ranks, by the order of the best",
     "evidence": "Yeo-Johnson or the fitted logarithm, by evidence",
     "log-fitted": "logarithm of the distance to the best, fitted floor",
     "yeo-johnson": BASE,
     "log": "logarithm of the distance to the best",
-    "rank": "ranks as normal quantiles",
+    "ranks": "ranks as normal quantiles",
     "half-rank": "ranks of the worse half",
     "half-rank-yj": "ranks of the worse half, then Yeo-Johnson",
     "power": "Box-Cox of the distance to the best",

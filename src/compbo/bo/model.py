@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import torch
 
 from compbo.numerics import standardise
 from compbo.surrogate.gp import NOISELESS, fit_gp
-from compbo.surrogate.outputs import fit_outputs
+from compbo.surrogate.merits import MERITS
+from compbo.surrogate.outputs import check_outputs, fit_outputs
 from compbo.surrogate.parts import evenly_by_rank
 from compbo.surrogate.warps import NONE, WARPED, check_inputs
 
@@ -68,7 +68,7 @@ def fit_model(
         priors: of the hyperparameters, by their name.
         noise: standard deviation of the values in the units of y; None to learn it.
         outputs: the transform of the values by its name; it is fitted to what was measured. Of several, the one is
-            taken whose model of that has the greatest evidence.
+            taken whose model of that has the greatest merit, the first where they are equal.
         inputs: "warped" for a warp of every parameter with more than two levels that is no choice; "none" for none.
         failed: (n,) bool, which evaluations failed; None if none did.
         errors: (n,) standard deviations of single values in the units of y, which add to the noise; None for none.
@@ -100,17 +100,9 @@ def fit_model(
     if len(transforms) == 1:
         return fitted(transforms[0], everything)
     part = measured[evenly_by_rank(y[measured], min(CHOICE_POINTS, model_points or CHOICE_POINTS))]
-    model = max((fitted(transform, part) for transform in transforms), key=lambda model: log_evidence(model, y[part]))
+    merit = MERITS[check_outputs(outputs)]
+    model = max((fitted(transform, part) for transform in transforms), key=lambda model: merit(model, y[part]))
     return model if len(part) == len(y) else fitted(model.outputs, everything)
-
-
-def log_evidence(model: GP, y: Tensor) -> float:
-    """The log posterior density of a model and of the values y (n,) that it was fitted to, in the units of y.
-
-    -J is that of the standardised t(y); the slopes of t carry it over, so that models of several transforms compare.
-    """
-    evidence = float(model.outputs.slope(y).log().sum()) - len(y) * math.log(model.scale) - model.loss
-    return -math.inf if math.isnan(evidence) else evidence
 
 
 def error_variances(errors: Tensor, y: Tensor, transform: OutputTransform) -> Tensor:

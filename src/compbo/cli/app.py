@@ -147,7 +147,7 @@ def optimize(
     outputs: Annotated[
         str,
         typer.Option(
-            help="Transform of the values: auto, none, yeo-johnson, log, log-fitted or evidence.",
+            help="Transform of the values: auto, none, yeo-johnson, log, log-fitted, ranks, evidence or order.",
             rich_help_panel=METHOD,
         ),
     ] = "auto",
