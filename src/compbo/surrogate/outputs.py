@@ -257,7 +257,7 @@ TRANSFORMS: dict[str, Callable[[Tensor], OutputTransform]] = {
     "log-fitted": fit_floor,
     "ranks": fit_ranks,
 }
-# Names that stand for several, of which a model chooses one (`surrogate/merits.py`).
+# Names that stand for several: a model chooses one of them (`surrogate/merits.py`).
 CHOICES: dict[str, tuple[str, ...]] = {
     "evidence": ("yeo-johnson", "log-fitted"),
     "order": ("yeo-johnson", "log-fitted", "ranks"),
