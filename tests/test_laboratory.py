@@ -112,7 +112,7 @@ BAD_INPUT = [
     ("ask run.db --seed 5", "--seed (stored 0, given 5)"),
     ("ask run.db --maximize", "direction"),
     ("ask run.db --maximizer SCGA", "--maximizer (stored 'CAdam', given 'SCGA')"),
-    ("ask run.db --outputs log", "--outputs (stored 'order', given 'log')"),
+    ("ask run.db --outputs log", "--outputs (stored 'evidence', given 'log')"),
     ("ask run.db --acquisition ei", "--acquisition (stored 'portfolio', given 'ei')"),
     ("ask run.db --space other.toml", "the parameters (stored batch, celsius"),
     ("ask run.db -o next.xls", "must end in .csv or .jsonl"),

@@ -653,5 +653,5 @@ def test_a_run_that_was_stored_with_auto_goes_on_with_what_it_was(journal: Path)
     assert load_optimizer(journal).settings.outputs == "yeo-johnson"
     resumed = compbo.minimize(bowl, PLANE, evaluations=5, storage=journal, outputs="yeo-johnson", **CHEAP)
     assert len(resumed.history) == 5
-    with pytest.raises(compbo.OptionError, match=r"outputs \(stored 'yeo-johnson', given 'order'\)"):
+    with pytest.raises(compbo.OptionError, match=r"outputs \(stored 'yeo-johnson', given 'evidence'\)"):
         compbo.minimize(bowl, PLANE, evaluations=6, storage=journal, **CHEAP)

@@ -243,5 +243,5 @@ def _options(outputs: str) -> Pairs:
 
 
 library.TRANSFORMS.update(TRIED)
-for tried in ("yeo-johnson", "log-fitted", "ranks", "evidence", *TRIED):
+for tried in ("yeo-johnson", "log-fitted", "ranks", "order", *TRIED):
     register_method(f"outputs-{tried}", MethodKind(DefaultMethod, options=_options(tried)))

@@ -262,7 +262,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "evidence": ("yeo-johnson", "log-fitted"),
     "order": ("yeo-johnson", "log-fitted", "ranks"),
 }
-AUTO = "order"  # what "auto" takes
+AUTO = "evidence"  # what "auto" takes
 EARLIER_AUTO = "yeo-johnson"  # what it took when "auto" itself was stored
 
 
