@@ -95,7 +95,8 @@ def show(title: str, rows: list[Row]) -> None:
     table = Table(*rows[0], title=title)
     for row in rows:
         table.add_row(*(text(value) for value in row.values()))
-    Console().print(table)
+    wide = Console(width=10_000)  # a table of many columns is wider than a terminal: its numbers stay whole
+    Console(width=max(Console().width, wide.measure(table).maximum)).print(table)
 
 
 def machine() -> str:
