@@ -186,6 +186,10 @@ class TestReadme:
         # A method with one seed: all are compared on that seed
         three = readme.lines_of(pd.DataFrame([*both, cell("turbo", "levy", 0, 0.5)]))
         assert [(line.method, line.runs) for line in three] == [("turbo", 1), ("compbo", 1), ("pycma", 1)]
+        # Tasks that some have not run are left out, and so is a method with few of the tasks
+        more = [cell("compbo", task, 0, 0.1) for task in ("ackley", "powell", "trid")] + [cell("hebo", "trid", 0, 0.1)]
+        kept = readme.lines_of(pd.DataFrame([*both, cell("pycma", "ackley", 0, 0.3), *more]))
+        assert [(line.method, line.runs, line.tasks) for line in kept] == [("compbo", 4, 2), ("pycma", 4, 2)]
 
     def test_the_figure_is_drawn(self, tmp_path: Path) -> None:
         lines = readme.lines_of(from_bytes(readme.SOURCE.read_bytes()))
