@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from benchmarks.defaults import maximizers, variants, wall_tasks
-from benchmarks.defaults.page import RESULTS, pages
+from benchmarks.defaults.page import RESULTS, ROOT, pages
 from benchmarks.goals import goals_table
+from scipy import stats
 
 import compbo
 from compbo.maximizers import CATALOGUE, make_maximizer
@@ -161,3 +165,77 @@ def test_goals_are_read_off_the_tables() -> None:
     assert "| at most 2.5 | 1.5 | met |" in table
     assert "| at most 5, 30 | 4, 31 | met in 1 of 2 |" in table
     assert len(table.splitlines()) == 4
+
+
+ORDER = """
+import json, torch
+from benchmarks.defaults import outputs
+from compbo import Float, Space
+from compbo.bo.model import fit_model
+
+generator = torch.Generator().manual_seed(2)
+x = torch.rand(24, 2, dtype=torch.float64, generator=generator)
+away = (x - 0.3).square().sum(-1)
+y = -(100 + 10 * away + 1e4 * (1 + away) * (away > 0.15))
+space = Space({"a": Float(0, 1), "b": Float(0, 1)})
+
+
+def model(name):
+    return fit_model(space, x, y, kernel="matern52", priors="paper", noise=None, outputs=name)
+
+
+models = {name: model(name) for name in ("yeo-johnson", "log-fitted", "ranks")}
+many = torch.randn(400, dtype=torch.float64, generator=generator).exp()
+few = torch.tensor([3.0, -1.0, 7.0, 7.0, 1e6, -1e9, 3.5], dtype=torch.float64)
+ranks = outputs.fit_ranks(many)
+print(json.dumps({
+    "x": x.tolist(), "y": y.tolist(), "chosen": model("order").train_y.tolist(),
+    "few": few.tolist(), "ranks of few": outputs.fit_ranks(few).forward(few).tolist(),
+    "many": many.tolist(), "ranks of many": ranks.forward(many).tolist(),
+    "back": ranks.inverse(ranks.forward(many)).tolist(),
+    "models": {name: {
+        "order": outputs.log_order(one, y), "t": one.train_y.tolist(), "noise": one.hyperparameters.noise,
+        "lengthscale": one.hyperparameters.lengthscale.tolist(), "outputscale": one.hyperparameters.outputscale,
+    } for name, one in models.items()},
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def order() -> dict[str, Any]:
+    """What the trial of transforms by order gives, from a process of its own: it adds to the library's tables."""
+    done = subprocess.run([sys.executable, "-c", ORDER], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_ranks_are_the_normal_quantiles_of_the_ranks(order: dict[str, Any]) -> None:
+    """Ties share a rank; values that are closer than a tenth of a deviation lie on a line between others."""
+    for name, exact in (("few", 1e-12), ("many", 0.1)):
+        values = np.array(order[name])
+        expected = stats.norm.ppf((stats.rankdata(values) - 0.5) / len(values))
+        assert order[f"ranks of {name}"] == pytest.approx(expected, abs=exact)
+        assert np.array(order[f"ranks of {name}"])[values.argmax()] == pytest.approx(expected.max(), abs=1e-12)
+    assert order["back"] == pytest.approx(order["many"])
+
+
+def test_the_transform_that_orders_the_best_best_is_taken(order: dict[str, Any]) -> None:
+    """The probability of the order from predictions of models that never saw the value, one by one."""
+    x, y = (np.array(order[name]) for name in ("x", "y"))
+
+    def left_out(theta: dict[str, Any], i: int) -> tuple[float, float]:
+        """What the other observations predict of observation i, by the formulas for a Gaussian process."""
+        others = np.arange(len(y)) != i
+        scaled = x / np.array(theta["lengthscale"])
+        a = np.sqrt(5.0) * np.linalg.norm(scaled[:, None] - scaled, axis=-1)
+        k = theta["outputscale"] * (1 + a + a**2 / 3) * np.exp(-a)
+        weights = np.linalg.solve(k[others][:, others] + theta["noise"] * np.eye(len(y) - 1), k[others, i])
+        return weights @ np.array(theta["t"])[others], k[i, i] + theta["noise"] - weights @ k[others, i]
+
+    expected = {}
+    for name, theta in order["models"].items():
+        mean, variance = np.array([left_out(theta, i) for i in range(len(y))]).T
+        better = (y[:, None] > y) & (y >= np.quantile(y, 0.75))[:, None]
+        z = (mean[:, None] - mean) / np.sqrt(variance[:, None] + variance)
+        expected[name] = stats.norm.logcdf(z[better]).mean()
+    assert {name: one["order"] for name, one in order["models"].items()} == pytest.approx(expected, rel=1e-6)
+    assert order["chosen"] == order["models"][max(expected, key=lambda name: expected[name])]["t"]

@@ -1,4 +1,4 @@
-"""The fair controls of docs/reproduction.md, from results/controls.parquet: one thing changed, the rest equal."""
+"""The fair controls of docs/reproduction.md, from runs of the study and of its controls: one thing changed each."""
 
 from __future__ import annotations
 

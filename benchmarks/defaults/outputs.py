@@ -1,4 +1,4 @@
-"""Transforms of the values that were tried for walls of penalties, beside those of the library.
+"""Transforms of the values that were tried for walls of penalties, and another way to choose, beside the library's.
 
 A plugin of the study: `compbo study run --plugin benchmarks.defaults.outputs --grid benchmarks/defaults/outputs.toml`.
 Method `outputs-NAME` is the default with `outputs=NAME`. Everything is maximised: the poor values are the small ones.
@@ -7,19 +7,21 @@ Method `outputs-NAME` is the default with `outputs=NAME`. Everything is maximise
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
-from scipy.stats import norm
 
 import compbo
+from compbo.bo.model import MERITS
 from compbo.study.cell import Pairs, sorted_pairs
 from compbo.study.methods.defaults import FROM_CELL, DefaultMethod
 from compbo.study.methods.registry import MethodKind, register_method
 from compbo.surrogate import outputs as library
-from compbo.surrogate.outputs import OutputTransform, YeoJohnson, fit_yeo_johnson
+from compbo.surrogate.leave_one_out import leave_one_out
+from compbo.surrogate.outputs import TOP, OutputTransform, YeoJohnson, fit_yeo_johnson
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from compbo.surrogate.gp import GP
+
     Fit = Callable[[Tensor], OutputTransform]
+
+RESOLUTION = 0.1  # of ranks, in standard deviations
 
 
 @dataclass(frozen=True)
@@ -57,53 +63,75 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Knots:
-    """Piecewise linear through the points (at, to), both increasing; the first and the last piece go on."""
+    """Piecewise linear through the points (at, to), both increasing; the first and the last piece go on.
 
-    at: NDArray[np.float64]
-    to: NDArray[np.float64]
+    unit: of `at`.
+    """
+
+    at: Tensor
+    to: Tensor
+    unit: float = 1.0
     name: ClassVar[str] = "knots"
 
     def forward(self, y: Tensor) -> Tensor:
         """The transformed values."""
-        return torch.as_tensor(_pieces(y.numpy(), self.at, self.to)[0])
+        return _on_line(y / self.unit, self.at, self.to)[0]
 
     def inverse(self, t: Tensor) -> Tensor:
         """The values."""
-        return torch.as_tensor(_pieces(t.numpy(), self.to, self.at)[0])
+        return self.unit * _on_line(t, self.to, self.at)[0]
 
     def slope(self, y: Tensor) -> Tensor:
         """That of the piece."""
-        return torch.as_tensor(_pieces(y.numpy(), self.at, self.to)[1])
+        return _on_line(y / self.unit, self.at, self.to)[1] / self.unit
 
     def describe(self) -> str:
         """How many knots."""
         return f"{self.name} ({len(self.at)})"
 
 
-def _pieces(
-    x: NDArray[np.float64], at: NDArray[np.float64], to: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _on_line(x: Tensor, at: Tensor, to: Tensor) -> tuple[Tensor, Tensor]:
     """Values and slopes."""
-    i = np.clip(np.searchsorted(at, x) - 1, 0, len(at) - 2)
-    slope = (to[i + 1] - to[i]) / (at[i + 1] - at[i])
-    return to[i] + (x - at[i]) * slope, slope
+    i = (torch.searchsorted(at, x.contiguous()) - 1).clamp(0, len(at) - 2)
+    length, height = at[i + 1] - at[i], to[i + 1] - to[i]
+    return to[i] + (x - at[i]) / length * height, height / length
 
 
-def _shares(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _shares(y: Tensor) -> tuple[Tensor, Tensor]:
     """Different values, and the share of values below each, half of its own counted."""
-    different, count = np.unique(y, return_counts=True)
-    return different, (np.cumsum(count) - count / 2) / len(y)
+    different, counts = y.unique(return_counts=True)
+    return different, (counts.cumsum(0) - counts.to(y.dtype) / 2.0) / len(y)
+
+
+def fit_ranks(y: Tensor) -> OutputTransform:
+    """The normal quantiles at the ranks of values y (n,), linear between values that are closer than `RESOLUTION`.
+
+    Beyond the best value, and beyond the worst, it goes on as from the end of that quarter of the values to it.
+    """
+    unit = float(y.abs().max())
+    values, share = _shares(y / unit)
+    quantiles, last = torch.special.ndtri(share), len(values) - 1
+    kept = [last]
+    for i in range(last - 1, -1, -1):
+        if i == 0 or quantiles[kept[-1]] - quantiles[i] >= RESOLUTION:
+            kept.append(i)
+    best, worst = min(int((share < 1.0 - TOP).sum()), last - 1), max(int((share < TOP).sum()), 1)
+    return Knots(
+        *(torch.cat([2 * v[:1] - v[worst], v[kept[::-1]], 2 * v[-1:] - v[best]]) for v in (values, quantiles)), unit
+    )
 
 
 def fit_half_rank(y: Tensor) -> OutputTransform:
     """Ranks for the worse half of y (n,), the better one as it is, in units of its spread (Song et al., 2024)."""
-    v = y.numpy()
-    middle = float(np.median(v))
-    spread = float(np.sqrt(np.mean((v[v >= middle] - middle) ** 2))) or float(v.std())
-    different, share = _shares(v)
+    middle = y.quantile(0.5)
+    spread = (y[y >= middle] - middle).square().mean().sqrt()
+    spread = spread if spread > 0 else y.std()
+    different, share = _shares(y)
     poor = different < middle
-    at = np.concatenate([different[poor], [middle, max(float(v.max()), middle + spread)]])
-    return Knots(at, np.concatenate([norm.ppf(np.minimum(share[poor], 0.499)), [0.0, (at[-1] - middle) / spread]]))
+    end = torch.maximum(y.max(), middle + spread)
+    at = torch.cat([different[poor], torch.stack([middle, end])])
+    to = torch.special.ndtri(share[poor].clamp_max(0.499))
+    return Knots(at, torch.cat([to, torch.stack([torch.zeros_like(middle), (end - middle) / spread])]))
 
 
 def then_yeo_johnson(fit: Fit) -> Fit:
@@ -224,7 +252,22 @@ def fit_tail(y: Tensor) -> OutputTransform:
     return Tail(best - 2 * spread, spread)
 
 
+def log_order(model: GP, y: Tensor) -> float:
+    """How well a model puts the best of the values y (n,) that it was fitted to in order, when each is left out.
+
+    The mean of log P(t_i > t_j) over all pairs y_i > y_j whose y_i is in the best quarter, with independent normal t_i
+    and t_j, as all other values predict them. An order is the same in all units: models of several transforms compare,
+    also those of transforms without a density.
+    """
+    mean, deviation = leave_one_out(model)
+    better = (y.unsqueeze(1) > y) & (y >= torch.quantile(y, 1.0 - TOP)).unsqueeze(1)
+    z = (mean.unsqueeze(1) - mean) / torch.hypot(deviation.unsqueeze(1), deviation)
+    order = float(torch.special.log_ndtr(z[better]).mean())
+    return -math.inf if math.isnan(order) else order
+
+
 TRIED: dict[str, Fit] = {
+    "ranks": fit_ranks,
     "half-rank": fit_half_rank,
     "half-rank-yj": then_yeo_johnson(fit_half_rank),
     "power": fit_power,
@@ -243,5 +286,7 @@ def _options(outputs: str) -> Pairs:
 
 
 library.TRANSFORMS.update(TRIED)
-for tried in ("yeo-johnson", "log-fitted", "ranks", "order", *TRIED):
+library.CHOICES["order"] = ("yeo-johnson", "log-fitted", "ranks")
+MERITS["order"] = log_order
+for tried in ("yeo-johnson", "log-fitted", "order", *TRIED):
     register_method(f"outputs-{tried}", MethodKind(DefaultMethod, options=_options(tried)))

@@ -64,7 +64,11 @@ def outputs_tables(table: pd.DataFrame) -> str:
         "Walls of penalties:": (short.isin(WALLS), BASE, "Yeo-Johnson's"),
         "Mixed spaces without walls:": (short.isin(MIXED), BASE, "Yeo-Johnson's"),
         "The development tasks of above:": (~short.isin(WALLS + MIXED) & ~held_out, BASE, "Yeo-Johnson's"),
-        "The tasks of the league, which had no part in making the choice by order:": (held_out, EVIDENCE, "by evidence"),
+        "The tasks of the league, held out until the choice by order was made:": (
+            held_out,
+            EVIDENCE,
+            "by evidence",
+        ),
     }
     parts = []
     for title, (chosen, base, unit) in groups.items():

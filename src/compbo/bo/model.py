@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import torch
 
 from compbo.numerics import standardise
 from compbo.surrogate.gp import NOISELESS, fit_gp
-from compbo.surrogate.merits import MERITS
 from compbo.surrogate.outputs import check_outputs, fit_outputs
 from compbo.surrogate.parts import evenly_by_rank
 from compbo.surrogate.warps import NONE, WARPED, check_inputs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor
 
     from compbo.bo.history import Observations
@@ -105,6 +107,18 @@ def fit_model(
     return model if len(part) == len(y) else fitted(model.outputs, everything)
 
 
+def log_evidence(model: GP, y: Tensor) -> float:
+    """The log posterior density of a model and of the values y (n,) that it was fitted to, in the units of y.
+
+    -J is that of the standardised t(y); the slopes of t carry it over, so that models of several transforms compare.
+    """
+    evidence = float(model.outputs.slope(y).log().sum()) - len(y) * math.log(model.scale) - model.loss
+    return -math.inf if math.isnan(evidence) else evidence
+
+
+MERITS: dict[str, Callable[[GP, Tensor], float]] = {"evidence": log_evidence}  # by the names in `outputs.CHOICES`
+
+
 def error_variances(errors: Tensor, y: Tensor, transform: OutputTransform) -> Tensor:
     """Errors (n,) of the values y as the GP takes them: variances in the units of the standardised t(y).
 
@@ -122,5 +136,7 @@ def noise_variance(noise: float | None, y: Tensor, transform: OutputTransform) -
     """
     if noise is None:
         return None
+    if noise == 0.0:  # also where the slope is not finite
+        return NOISELESS
     relative = noise * float(transform.slope(y.median())) / standardise(transform.forward(y)).scale
     return max(min(relative, LARGEST_RELATIVE_NOISE) ** 2, NOISELESS)

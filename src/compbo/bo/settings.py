@@ -48,9 +48,8 @@ class Settings:
         seed: the source of everything random.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
-        outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "log-fitted", "ranks", "none",
-            or a choice: "evidence", of Yeo-Johnson and the fitted logarithm the one whose model has the greater
-            evidence; "order", of these and ranks the one whose model best puts the best values in order, each left out.
+        outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "log-fitted", "none", or
+            "evidence": of Yeo-Johnson and the fitted logarithm, the one under which the model has the greater evidence.
             "auto" becomes "evidence".
         inputs: "warped" for an increasing map of every parameter in front of the kernel (Kumaraswamy's distribution),
             fitted with the model: it stretches where the objective changes fast. Choices are left out. "none" for none.

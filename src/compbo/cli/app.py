@@ -147,7 +147,7 @@ def optimize(
     outputs: Annotated[
         str,
         typer.Option(
-            help="Transform of the values: auto, none, yeo-johnson, log, log-fitted, ranks, order or evidence.",
+            help="Transform of the values: auto, none, yeo-johnson, log, log-fitted or evidence.",
             rich_help_panel=METHOD,
         ),
     ] = "auto",

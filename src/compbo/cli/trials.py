@@ -57,7 +57,7 @@ def ask(
     outputs: Annotated[
         str | None,
         typer.Option(
-            help="Transform of the values: auto, none, yeo-johnson, log, log-fitted, ranks, order or evidence.",
+            help="Transform of the values: auto, none, yeo-johnson, log, log-fitted or evidence.",
             rich_help_panel=METHOD,
         ),
     ] = None,

@@ -101,8 +101,8 @@ def minimize(
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
         priors: of its hyperparameters, "paper" or "dimension-scaled".
-        outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson", "log",
-            "log-fitted", "ranks", "order" or "evidence", which is "auto".
+        outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson", "log", "log-fitted"
+            or "evidence", which is "auto".
         inputs: "warped" for a monotone map of every parameter that is fitted with the model, or "none".
         noise: standard deviation of the values in the units of the objective, 0 for none; None to learn it.
         model_points: observations that the model rests on, where there are more; None: all.

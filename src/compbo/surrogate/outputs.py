@@ -31,7 +31,6 @@ FLOORS = (0.03, 10.0)  # range of a fitted one: from this in units of the best q
 TOP = 0.25  # the best quarter
 SMALLEST_SPREAD = 1e-9  # of the quartiles, in units of the whole range
 LARGEST = 1e8  # of a standardised value: beyond it powers overflow
-RESOLUTION = 0.1  # of ranks, in standard deviations: between values that are closer they are linear
 
 
 class OutputTransform(Protocol):
@@ -149,37 +148,6 @@ class LogWarp:
         return self.floor + (self.best / self.spread - y / self.spread).clamp(0.0, LARGEST)
 
 
-@dataclass(frozen=True)
-class Ranks:
-    """Piecewise linear from some of the values to the normal quantiles of their ranks: little but the order is left.
-
-    values: in units of `magnitude`, and increasing as their `quantiles` are. The first and the last are no values: they
-    say how it goes on beyond the worst and the best.
-    """
-
-    magnitude: float
-    values: tuple[float, ...]
-    quantiles: tuple[float, ...]
-    name: ClassVar[str] = "ranks"
-
-    def forward(self, y: Tensor) -> Tensor:
-        """The transformed values t(y)."""
-        return _on_line(y / self.magnitude, self.values, self.quantiles)[0]
-
-    def inverse(self, t: Tensor) -> Tensor:
-        """The value y."""
-        return self.magnitude * _on_line(t, self.quantiles, self.values)[0]
-
-    def slope(self, y: Tensor) -> Tensor:
-        """That of the piece."""
-        slope = _on_line(y / self.magnitude, self.values, self.quantiles)[1] / self.magnitude
-        return slope.clamp_max(torch.finfo(y.dtype).max)
-
-    def describe(self) -> str:
-        """Its name."""
-        return self.name
-
-
 def fit_yeo_johnson(y: Tensor) -> OutputTransform:
     """Yeo-Johnson with the shape of greatest likelihood (the Jacobian counted) of values y (n,).
 
@@ -226,42 +194,14 @@ def fit_floor(y: Tensor) -> OutputTransform:
     return LogWarp(float(y.max()), min(max(spread * magnitude, math.ulp(0.0)), finite.max), math.exp(floor))
 
 
-def fit_ranks(y: Tensor) -> OutputTransform:
-    """The normal quantiles at the ranks of values y (n,).
-
-    Beyond the best value, and beyond the worst, it goes on as from the end of that quarter of the values to it.
-
-    >>> losses = torch.tensor([1.0, 2.0, 3.0, 4.0, 1e4, 1e5, 1e6], dtype=torch.float64)
-    >>> fit_ranks(-losses).forward(-losses).sort().values
-    tensor([-1.4652, -0.7916, -0.3661,  0.0000,  0.3661,  0.7916,  1.4652],
-           dtype=torch.float64)
-    """
-    magnitude = float(y.abs().max())
-    values, counts = (y / magnitude).unique(return_counts=True)
-    share = (counts.cumsum(0) - counts.to(y.dtype) / 2.0) / len(y)
-    quantiles = torch.special.ndtri(share)
-    kept = [len(values) - 1]
-    for i in range(len(values) - 2, -1, -1):
-        if i == 0 or quantiles[kept[-1]] - quantiles[i] >= RESOLUTION:
-            kept.append(i)
-    last = len(values) - 1
-    best, worst = min(int((share < 1.0 - TOP).sum()), last - 1), max(int((share < TOP).sum()), 1)
-    points = [(2.0 * v[0] - v[worst], *v[kept[::-1]], 2.0 * v[last] - v[best]) for v in (values, quantiles)]
-    return Ranks(magnitude, *(tuple(map(float, one)) for one in points))
-
-
 TRANSFORMS: dict[str, Callable[[Tensor], OutputTransform]] = {
     "none": lambda _: Identity(),
     "yeo-johnson": fit_yeo_johnson,
     "log": fit_log_warp,
     "log-fitted": fit_floor,
-    "ranks": fit_ranks,
 }
-# Names that stand for several: a model chooses one of them (`surrogate/merits.py`).
-CHOICES: dict[str, tuple[str, ...]] = {
-    "evidence": ("yeo-johnson", "log-fitted"),
-    "order": ("yeo-johnson", "log-fitted", "ranks"),
-}
+# Names that stand for several: a model chooses one of them (`bo/model.py`).
+CHOICES: dict[str, tuple[str, ...]] = {"evidence": ("yeo-johnson", "log-fitted")}
 AUTO = "evidence"  # what "auto" takes
 EARLIER_AUTO = "yeo-johnson"  # what it took when "auto" itself was stored
 
@@ -270,7 +210,7 @@ def fit_outputs(name: str, y: Tensor) -> tuple[OutputTransform, ...]:
     """The transforms that a name stands for, fitted to measured values y (n,).
 
     Args:
-        name: "auto", "none", "yeo-johnson", "log", "log-fitted", "ranks", "evidence" or "order".
+        name: "auto", "none", "yeo-johnson", "log", "log-fitted" or "evidence".
         y: the values.
 
     Returns:
@@ -305,15 +245,6 @@ def _middle(y: Tensor) -> tuple[float, float]:
     spread = high - low if high - low > SMALLEST_SPREAD * reach else float(relative.std())
     finite = torch.finfo(y.dtype)
     return median * magnitude, min(max(spread * magnitude, math.ulp(0.0)), finite.max)
-
-
-def _on_line(x: Tensor, at: tuple[float, ...], to: tuple[float, ...]) -> tuple[Tensor, Tensor]:
-    """The line through the points (at, to) and its slope at every x; the first and the last piece go on."""
-    knots, targets = torch.tensor(at, dtype=x.dtype), torch.tensor(to, dtype=x.dtype)
-    i = (torch.searchsorted(knots, x.contiguous()) - 1).clamp(0, len(at) - 2)
-    slope = (targets[i + 1] - targets[i]) / (knots[i + 1] - knots[i])
-    share = (x - knots[i]) / (knots[i + 1] - knots[i])
-    return targets[i] + share * (targets[i + 1] - targets[i]), slope
 
 
 def _power(z: Tensor, exponent: float) -> Tensor:
