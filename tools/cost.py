@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 NOT_MEASURED = "Not measured yet: `make bench ARGS=cost` on an idle machine, then `make results`."
 HOW = f"""\
 One acquisition step of the paper, alone on an idle machine with one thread: UCB, q = 16, 32 restarts, 64 steps of the
-optimiser on 128 samples each, n = {N} observations, the start batches given, around observations (`make bench ARGS=cost`). Seconds of the
-maximisation, and megabytes that it adds to its process at its peak; of a class the median of its members."""
+optimiser on 128 samples each, n = {N} observations, the start batches given, around observations (`make bench
+ARGS=cost`). Seconds of the maximisation, and megabytes that it adds to its process at its peak; of a class the median
+of its members."""
 SMALLEST_MB = 0.1  # less than that is drawn as that
 
 
