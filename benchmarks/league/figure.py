@@ -27,6 +27,8 @@ LOOKS = {
     "smac": ("#CC79A7", "-"),
 }
 
+FEWEST = 0.5  # of compbo's runs in a group: a method with fewer would leave only these to compare
+
 
 def profile(regrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The steps of the share of runs at or below a regret: sorted regrets, and the share from each of them on."""
@@ -34,8 +36,22 @@ def profile(regrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return ordered, np.arange(1, len(ordered) + 1) / len(ordered)
 
 
+def compared(runs: pd.DataFrame) -> pd.DataFrame:
+    """The regrets of a group's runs, by task and seed, that all methods with many runs have.
+
+    Args:
+        runs: as `measures.runs_of` gives them, of one group.
+
+    Returns:
+        A column for every method with at least `FEWEST` of compbo's runs.
+    """
+    counts = runs["method"].value_counts()
+    many = counts.index[counts >= FEWEST * counts.get(measures.OURS, 0)]
+    return measures.complete(runs[runs["method"].isin(many)])
+
+
 def draw(runs: pd.DataFrame, path: Path) -> None:
-    """A panel for every group, of the tasks and seeds that all methods have.
+    """A panel for every group.
 
     Args:
         runs: as `measures.runs_of` gives them.
@@ -49,7 +65,7 @@ def draw(runs: pd.DataFrame, path: Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "compbo"
     figure, panels = plt.subplots(2, 3, figsize=(11.0, 6.6), sharex=True, sharey=True, layout="constrained")
     for axes, group in zip(panels.flat, measures.GROUPS, strict=True):
-        regrets = measures.complete(runs[runs["group"] == group])
+        regrets = compared(runs[runs["group"] == group])
         for method in [name for name in LOOKS if name in regrets]:
             x, y = profile(regrets[method].to_numpy())
             colour, line = LOOKS[method]
