@@ -14,7 +14,7 @@ from benchmarks import readme
 from benchmarks.defaults import outputs_page
 from benchmarks.defaults import page as defaults
 from benchmarks.league import page as league
-from tools import claims, cost, needs, reproduction
+from tools import claims, controls, cost, needs, reproduction
 from tools.finding import MARK, finding
 
 from compbo.maximizers import CATALOGUE
@@ -66,6 +66,17 @@ def test_what_presets_need_is_counted_from_the_committed_cells() -> None:
     assert needs.needs(twice, ["dim16"])[0].hours == pytest.approx(2.0 * need.hours)
     none = needs.needs(table[table["dimension"] == 60], ["dim16"])[0]
     assert (none.committed, none.alike) == (0, 0)
+
+
+def test_controls_take_what_the_study_has_run() -> None:
+    """In 16 dimensions under UCB; under PI the optimisers whose trackers have two forms, and no others."""
+    rows = controls.arms(reproduction.committed_controls())
+    assert set(rows["dimension"]) == {16}
+    assert set(rows.loc[rows["acquisition"] == "pi", "optimiser"]) == {"CAdam", "NASA", "SCGA"}
+    assert set(rows["acquisition"]) == {"pi", "ucb"}
+    arms = {name for control in controls.CONTROLS for name in (control.first, control.second)}
+    assert arms <= set(rows["arm"])
+    assert not rows.duplicated(["arm", "task", "seed"]).any()
 
 
 @pytest.fixture(scope="module")
