@@ -32,6 +32,8 @@ from compbo.study.outputs.compact import from_bytes
         ({"acquisition": (compbo.UCB(4.0), "sr")}, 'acquisition=[UCB(beta=4.0), "sr"]'),
         ({"starts": compbo.StartPolicy(around_incumbents=0.9, race=True)}, "around_incumbents=0.9, race=True"),
         ({"model_points": 128}, "model_points=128"),
+        ({"priors": "paper"}, "the default"),
+        ({"priors": "dimension-scaled"}, 'priors="dimension-scaled"'),
     ],
 )
 def test_settings_are_named_by_what_differs_from_the_default(changed: dict[str, object], said: str) -> None:

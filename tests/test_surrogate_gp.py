@@ -29,7 +29,7 @@ from compbo.surrogate.priors import Gamma, LogNormal, get_priors
 
 F64 = torch.float64
 KERNELS = ("matern52", "se")
-PRIORS = ("paper", "dimension-scaled")
+PRIORS = ("paper", "dimension-scaled", "shared-choices")
 
 
 def gamma(concentration: float, rate: float) -> GammaPrior:
@@ -99,7 +99,7 @@ class TestObjective:
         x, raw = dataset(n, d)
         y = standardise(raw).values
         theta = theta_of(d)
-        objective = NegativeLogPosterior(x, y, get_kernel(kernel), get_priors(priors, d), None)
+        objective = NegativeLogPosterior(x, y, get_kernel(kernel), get_priors(priors, d), None, choices=[1])
         value, gradient = objective(theta)
 
         log = torch.tensor(theta, requires_grad=True)
@@ -108,12 +108,14 @@ class TestObjective:
         scaled = module.base_kernel(x / lengthscale * module.base_kernel.lengthscale.detach()).to_dense()
         covariance = outputscale * scaled + noise * torch.eye(n, dtype=F64)
         likelihood = gpytorch.distributions.MultivariateNormal(torch.zeros(n, dtype=F64), covariance).log_prob(y)
-        if priors == "paper":
+        if priors != "dimension-scaled":
             prior = (gamma(3.0, 6.0), gamma(2.0, 0.15), gamma(1.1, 0.05))
         else:
             location = math.sqrt(2.0) + 0.5 * math.log(d)
             prior = (lognormal(location, math.sqrt(3.0)), gamma(2.0, 0.15), lognormal(-4.0, 1.0))
         density = prior[0].log_prob(lengthscale).sum()
+        if priors == "shared-choices":  # eight times as long in the column of a choice
+            density = density - prior[0].log_prob(lengthscale[1]) + gamma(3.0, 0.75).log_prob(lengthscale[1])
         density = density + prior[1].log_prob(outputscale) + prior[2].log_prob(noise)
         expected = -(likelihood + density)
         expected.backward()
@@ -193,7 +195,9 @@ class TestPriors:
         assert get_priors("dimension-scaled", 16).lengthscale.middle == pytest.approx(4 * math.exp(math.sqrt(2.0)))
 
     def test_unknown_names(self) -> None:
-        with pytest.raises(ValueError, match=r"prior set 'flat' is unknown; choose one of paper, dimension-scaled"):
+        with pytest.raises(
+            ValueError, match=r"prior set 'flat' is unknown; choose one of shared-choices, paper, dimension-scaled"
+        ):
             get_priors("flat", 2)
         with pytest.raises(ValueError, match=r"kernel 'matern32' is unknown; choose one of matern52, se"):
             get_kernel("matern32")

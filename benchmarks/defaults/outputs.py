@@ -6,7 +6,6 @@ Method `outputs-NAME` is the default with `outputs=NAME`. Everything is maximise
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -14,10 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import torch
 
-import compbo
 from compbo.bo.model import MERITS
-from compbo.study.cell import Pairs, sorted_pairs
-from compbo.study.methods.defaults import FROM_CELL, DefaultMethod
+from compbo.study.methods.defaults import DefaultMethod, settings_with
 from compbo.study.methods.registry import MethodKind, register_method
 from compbo.surrogate import outputs as library
 from compbo.surrogate.leave_one_out import leave_one_out
@@ -278,15 +275,8 @@ TRIED: dict[str, Fit] = {
 }
 
 
-def _options(outputs: str) -> Pairs:
-    """The settings of the default with these outputs, as cells have them."""
-    settings = compbo.Settings(initial_points=1, outputs=outputs).to_dict()
-    named = {name: value for name, value in settings.items() if compbo.Settings.LATER.get(name, ...) != value}
-    return sorted_pairs({name: json.dumps(value) for name, value in named.items() if name not in FROM_CELL})
-
-
 library.TRANSFORMS.update(TRIED)
 library.CHOICES["order"] = ("yeo-johnson", "log-fitted", "ranks")
 MERITS["order"] = log_order
 for tried in ("yeo-johnson", "log-fitted", "order", *TRIED):
-    register_method(f"outputs-{tried}", MethodKind(DefaultMethod, options=_options(tried)))
+    register_method(f"outputs-{tried}", MethodKind(DefaultMethod, options=settings_with(outputs=tried)))

@@ -314,7 +314,7 @@ def committed(path: Path) -> pd.DataFrame:
 
 def pages() -> dict[Path, str]:
     """The pages with their tables as the committed results have them, by path."""
-    from benchmarks.defaults import outputs_page  # which is made of what is here
+    from benchmarks.defaults import outputs_page, priors_page  # which are made of what is here
 
     table, special = committed(RESULTS), committed(SPECIAL)
     regret = normalised_regrets(table)
@@ -326,6 +326,9 @@ def pages() -> dict[Path, str]:
     text = filled(text, SPECIAL_BEGIN, special_table(special), SPECIAL_END)
     text = filled(text, HIGH_BEGIN, high_table(special), HIGH_END)
     text = filled(text, outputs_page.BEGIN, outputs, outputs_page.END)
+    priors = from_bytes(priors_page.RESULTS.read_bytes(), str(priors_page.RESULTS))
+    text = filled(text, priors_page.CHOICES_BEGIN, priors_page.choices_table(priors), priors_page.CHOICES_END)
+    text = filled(text, priors_page.NOISE_BEGIN, priors_page.noise_table(priors), priors_page.NOISE_END)
     return {PAGE: text, RACING: filled(RACING.read_text(encoding="utf-8"), RACE_BEGIN, race_table(table), RACE_END)}
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT = "the default"
+EARLIER_PRIORS = "paper"  # of all runs before those of priors.toml; the same as today's without choices and switches
 OF_A_RUN = ("batch_size", "seed", "direction", "initial_points")  # not a choice of the method
 
 
@@ -39,7 +40,8 @@ def words(settings: compbo.Settings, evaluations: int = 0) -> str:
 
     Args:
         settings: of a run.
-        evaluations: of the run; a limit of the model's observations that it did not reach is not named.
+        evaluations: of the run; a limit of the model's observations that it did not reach is not named. Nor are the
+            priors of earlier runs: tables in which they matter have names of their own (`priors_page`).
 
     Returns:
         For example 'maximizer="RS"'; `DEFAULT` if they do not differ.
@@ -49,6 +51,8 @@ def words(settings: compbo.Settings, evaluations: int = 0) -> str:
     changed = {name: value for name, value in changed.items() if name not in OF_A_RUN}
     if (changed.get("model_points") or 0) >= evaluations > 0:
         del changed["model_points"]
+    if changed.get("priors") == EARLIER_PRIORS:
+        del changed["priors"]
     return ", ".join(_option(name, value, today[name], settings) for name, value in changed.items()) or DEFAULT
 
 

@@ -94,6 +94,7 @@ def fit_model(
             errors=None if errors is None else error_variances(errors[part], values, transform),
             model_points=model_points,
             warped=warped,
+            choices=space.choice_columns,
         )
 
     everything = torch.arange(len(y))

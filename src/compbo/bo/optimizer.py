@@ -64,7 +64,7 @@ class Optimizer:
         direction: Direction = "minimize",
         seed: int = 0,
         kernel: str = "matern52",
-        priors: str = "paper",
+        priors: str = "shared-choices",
         outputs: str = "auto",
         inputs: str = "none",
         noise: float | None = None,
@@ -88,7 +88,7 @@ class Optimizer:
             direction: "minimize" or "maximize".
             seed: the source of everything random.
             kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
-            priors: of its hyperparameters, "paper" or "dimension-scaled".
+            priors: of its hyperparameters, "shared-choices", "paper" or "dimension-scaled".
             outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson", "log", "log-fitted"
                 or "evidence", which is "auto".
             inputs: "warped" for a monotone map of every parameter that is fitted with the model, or "none".

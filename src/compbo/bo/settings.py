@@ -47,7 +47,7 @@ class Settings:
         direction: "minimize" or "maximize".
         seed: the source of everything random.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
-        priors: of its hyperparameters, "paper" or "dimension-scaled".
+        priors: of its hyperparameters, "shared-choices", "paper" or "dimension-scaled".
         outputs: increasing transform of the values before the fit: "yeo-johnson", "log", "log-fitted", "none", or
             "evidence": of Yeo-Johnson and the fitted logarithm, the one under which the model has the greater evidence.
             "auto" becomes "evidence".
@@ -76,7 +76,7 @@ class Settings:
     direction: Direction = "minimize"
     seed: int = 0
     kernel: str = "matern52"
-    priors: str = "paper"
+    priors: str = "shared-choices"
     outputs: str = "auto"
     inputs: str = "none"
     noise: float | None = None

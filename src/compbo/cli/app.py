@@ -157,6 +157,12 @@ def optimize(
             help="Map of the parameters that is fitted with the model: none or warped.", rich_help_panel=METHOD
         ),
     ] = "none",
+    priors: Annotated[
+        str,
+        typer.Option(
+            help="Of the model's hyperparameters: shared-choices, paper or dimension-scaled.", rich_help_panel=METHOD
+        ),
+    ] = "shared-choices",
     maximizer: Annotated[
         str,
         typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD, autocompletion=maximizers),
@@ -200,6 +206,7 @@ def optimize(
             "maximizer": maximizer,
             "inputs": inputs,
             "outputs": outputs,
+            "priors": priors,
             "noise": noise,
         },
     )

@@ -67,6 +67,12 @@ def ask(
             help="Map of the parameters that is fitted with the model: none or warped.", rich_help_panel=METHOD
         ),
     ] = None,
+    priors: Annotated[
+        str | None,
+        typer.Option(
+            help="Of the model's hyperparameters: shared-choices, paper or dimension-scaled.", rich_help_panel=METHOD
+        ),
+    ] = None,
     maximizer: Annotated[
         str | None,
         typer.Option(help="A name that `compbo catalogue` lists.", rich_help_panel=METHOD, autocompletion=maximizers),
@@ -93,8 +99,8 @@ def ask(
     elif excel:
         raise CommandError("--excel says how to write --output, which is missing.", BAD_INPUT)
     direction = None if maximize is None else "maximize" if maximize else "minimize"
-    method = {"acquisition": acquisition, "inputs": inputs, "outputs": outputs, "maximizer": maximizer}
-    options = {"direction": direction, "seed": seed, "noise": noise, **method}
+    model = {"inputs": inputs, "outputs": outputs, "priors": priors, "noise": noise}
+    options = {"direction": direction, "seed": seed, "acquisition": acquisition, "maximizer": maximizer, **model}
     asked = ask_points(find_run(run, study_name, _space(space), options, count).open, count)
     print_asked(asked)
     if output is not None:

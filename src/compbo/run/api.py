@@ -55,7 +55,7 @@ def minimize(
     maximizer: str | Maximizer | Callable[..., Any] = "CAdam",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
     kernel: str = "matern52",
-    priors: str = "paper",
+    priors: str = "shared-choices",
     outputs: str = "auto",
     inputs: str = "none",
     noise: float | None = None,
@@ -100,7 +100,7 @@ def minimize(
         maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
-        priors: of its hyperparameters, "paper" or "dimension-scaled".
+        priors: of its hyperparameters, "shared-choices", "paper" or "dimension-scaled".
         outputs: monotone transform of the values before the fit: "auto", "none", "yeo-johnson", "log", "log-fitted"
             or "evidence", which is "auto".
         inputs: "warped" for a monotone map of every parameter that is fitted with the model, or "none".
@@ -185,7 +185,7 @@ def maximize(
     maximizer: str | Maximizer | Callable[..., Any] = "CAdam",
     hyperparameters: Mapping[str, Any] = MappingProxyType({}),
     kernel: str = "matern52",
-    priors: str = "paper",
+    priors: str = "shared-choices",
     outputs: str = "auto",
     inputs: str = "none",
     noise: float | None = None,

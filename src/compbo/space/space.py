@@ -116,6 +116,17 @@ class Space:
             first += width(parameter)
         return tuple(found)
 
+    @property
+    def choice_columns(self) -> tuple[int, ...]:
+        """The columns of choices, and of parameters with two levels.
+
+        >>> from compbo import Bool, Categorical, Float, Int, Space
+        >>> Space({"kind": Categorical(["a", "b"]), "flag": Bool(), "n": Int(1, 9), "x": Float(0, 1)}).choice_columns
+        (0, 1, 2)
+        """
+        graded = set(self.graded_columns)
+        return tuple(column for column in range(self.dim) if column not in graded)
+
     # Points
 
     def validate(self, point: Mapping[str, Any]) -> Point:

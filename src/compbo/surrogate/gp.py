@@ -122,11 +122,12 @@ def fit_gp(
     max_iterations: int = MAX_ITERATIONS,
     model_points: int | None = None,
     warped: Sequence[int] = (),
+    choices: Sequence[int] = (),
 ) -> GP:
     """The Gaussian process fitted to x (n, d) in the unit cube and y (n,), both finite.
 
     rounder: x -> the nearest valid x. max_iterations: of L-BFGS-B.
-    kernel: "matern52", "se", "linear" or "cosine". priors: "paper" or "dimension-scaled".
+    kernel: "matern52", "se", "linear" or "cosine". priors: "shared-choices", "paper" or "dimension-scaled".
     noise: a fixed variance in standardised units (`NOISELESS` for noiseless tasks), or None to learn it.
     warm_start: hyperparameters of a fit to almost the same data, to begin from.
     transform: of the outputs, before they are standardised; None for none.
@@ -134,6 +135,7 @@ def fit_gp(
     model_points: observations that the model rests on, where there are more (`kept_near_best`); None: all. With it,
     hyperparameters of more than `FIRST_FIT` observations are fitted to that number of them, then refined.
     warped: columns of x with an input warp, whose shapes are fitted with the hyperparameters.
+    choices: columns of x of choices and switches, whose lengthscales have a prior of their own.
     """
     transform = Identity() if transform is None else transform
     x, y = _check_data(x, y, noise)
@@ -143,7 +145,7 @@ def fit_gp(
     prior_set = get_priors(priors, rounded.shape[1])
 
     def loss_of(part: _Data) -> NegativeLogPosterior:
-        return NegativeLogPosterior(part.x, part.y, get_kernel(kernel), prior_set, noise, part.errors, warped)
+        return NegativeLogPosterior(part.x, part.y, get_kernel(kernel), prior_set, noise, part.errors, warped, choices)
 
     if model_points is None:
         found = fit(loss_of(data), warm_start, max_iterations)

@@ -75,7 +75,7 @@ class NegativeLogPosterior:
     """J(theta) and its gradient in log hyperparameters, theta = log (lengthscales, output scale[, noise][, a, b]).
 
     x, y, kernel, priors: of the fit. noise: a fixed variance, or None to learn it. warped: columns (k,) of x that are
-    warped, with shapes a (k,) and b (k,).
+    warped, with shapes a (k,) and b (k,). choices: columns of x of choices and switches.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class NegativeLogPosterior:
         noise: float | None,
         errors: Tensor | None = None,
         warped: Sequence[int] = (),
+        choices: Sequence[int] = (),
     ) -> None:
         """x (n, d), y (n,) standardised; noise fixed, or None to learn it; errors (n,): known variances beside it."""
         self.unscaled, self.warped = x, list(warped)
@@ -94,6 +95,7 @@ class NegativeLogPosterior:
         self.y = y
         self.kernel = kernel
         self.priors = priors
+        self.lengthscale_priors = priors.of_lengthscales(x.shape[1], choices)
         self.noise = noise
         self.errors = errors
         self.evaluations = 0
@@ -142,10 +144,11 @@ class NegativeLogPosterior:
 
     def cold_start(self) -> NDArray[np.float64]:
         """The best of a few isotropic lengthscales, by their values alone."""
-        d, middle = self.x.shape[1], self.priors.lengthscale.middle
+        middle = torch.empty(self.x.shape[1], dtype=DTYPE)
+        for prior, columns in self.lengthscale_priors:
+            middle[columns] = prior.middle
         shares = COLD_STARTS + (LONGER_STARTS if isinstance(self.kernel, FeatureKernel) else ())
-        guesses = (torch.full((d,), share * middle, dtype=DTYPE) for share in shares)
-        starts = [self.pack(Hyperparameters(guess, 1.0, 1e-2)) for guess in guesses]
+        starts = [self.pack(Hyperparameters(share * middle, 1.0, 1e-2)) for share in shares]
         return min(starts, key=lambda theta: self._forward(theta).value)
 
     @property
@@ -227,9 +230,12 @@ class NegativeLogPosterior:
     def _log_prior(self, values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """log p and its derivative in log theta at exp(theta); a fixed noise has no prior."""
         d = self.x.shape[1]
-        parts: list[tuple[Prior, NDArray[np.float64]]]
-        parts = [(self.priors.lengthscale, values[:d]), (self.priors.outputscale, values[d : d + 1])]
-        parts += [(self.priors.noise, values[d + 1 : d + 2])] if self.noise is None else []
-        parts += [(SHAPE_PRIOR, values[-2 * len(self.warped) :])] if self.warped else []
-        value = sum(float(prior.log_density(part).sum()) for prior, part in parts)
-        return value, np.concatenate([prior.slope(part) * part for prior, part in parts])
+        parts: list[tuple[Prior, NDArray[np.intp]]]
+        parts = [*self.lengthscale_priors, (self.priors.outputscale, np.array([d]))]
+        parts += [(self.priors.noise, np.array([d + 1]))] if self.noise is None else []
+        parts += [(SHAPE_PRIOR, np.arange(len(values))[-2 * len(self.warped) :])] if self.warped else []
+        value, slope = 0.0, np.empty_like(values)
+        for prior, at in parts:
+            value += float(prior.log_density(values[at]).sum())
+            slope[at] = prior.slope(values[at]) * values[at]
+        return value, slope

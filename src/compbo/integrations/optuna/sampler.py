@@ -65,7 +65,7 @@ class CompBOSampler(BaseSampler):
         hyperparameters: of the maximizer, where it is given by its name.
         noise: standard deviation of the values, 0 for none; None to learn it.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
-        priors: of its hyperparameters, "paper" or "dimension-scaled".
+        priors: of its hyperparameters, "shared-choices", "paper" or "dimension-scaled".
         outputs: transform of the values before the fit, as in `compbo.Settings`.
         inputs: warp of the parameters in front of the kernel, as in `compbo.Settings`.
         raw_batches: batches among which the start points are chosen.
@@ -88,7 +88,7 @@ class CompBOSampler(BaseSampler):
         hyperparameters: Mapping[str, Any] | None = None,
         noise: float | None = None,
         kernel: str = "matern52",
-        priors: str = "paper",
+        priors: str = "shared-choices",
         outputs: str = "auto",
         inputs: str = "none",
         raw_batches: int = 1024,

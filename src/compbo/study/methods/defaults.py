@@ -59,13 +59,25 @@ def settings_of(variant: str) -> Pairs:
         variant: a key of `VARIANTS`.
 
     Returns:
-        The settings by name, except those that a cell has as fields of its own and later options that are not used.
+        As `settings_with`.
 
     >>> dict(settings_of("compbo-outputs-none"))["outputs"]
     '"none"'
     """
+    return settings_with(**VARIANTS[variant])
+
+
+def settings_with(**changed: Any) -> Pairs:
+    """Every setting of the default with some of them changed, as JSON.
+
+    Args:
+        changed: options of `compbo.Settings`.
+
+    Returns:
+        The settings by name, except those that a cell has as fields of its own and later options that are not used.
+    """
     # The initial design is told, the same to every method.
-    settings = compbo.Settings(initial_points=1, **VARIANTS[variant]).to_dict()
+    settings = compbo.Settings(initial_points=1, **changed).to_dict()
     named = {name: value for name, value in settings.items() if UNNAMED.get(name, ...) != value}
     return sorted_pairs({name: json.dumps(value) for name, value in named.items() if name not in FROM_CELL})
 
