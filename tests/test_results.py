@@ -47,6 +47,13 @@ def test_the_finding_in_the_readme_is_current() -> None:
     assert f"of the paper's {len(verdicts)} claims {holds} hold" in said
 
 
+def test_the_maximizers_on_the_page_on_how_to_choose_are_current() -> None:
+    text, study = reproduction.CHOOSING.read_text(encoding="utf-8"), reproduction.committed()
+    assert reproduction.choosing(text, study) == text, "run: make results"
+    told = text.partition("<!-- maximizers -->")[2].partition("<!-- /maximizers -->")[0]
+    assert len(re.findall(r"^\| .* minus ", told, re.MULTILINE)) == len(reproduction.CHOICE)
+
+
 def test_the_finding_changes_with_the_runs() -> None:
     rows = reproduction.committed().synthetic("plain")
     for change, words in ((-1.0, "the first is better"), (1.0, "the first is worse")):

@@ -11,6 +11,8 @@ from compbo.study.outputs.phrases import with_interval
 from compbo.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
 
     from compbo.study.outputs.statistics.bootstrap import Estimate
@@ -106,18 +108,19 @@ def claims_table(rows: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def by_dimension(rows: pd.DataFrame) -> str:
+def by_dimension(rows: pd.DataFrame, told: Iterable[Claim] = CLAIMS) -> str:
     """The same differences, dimension by dimension.
 
     Args:
         rows: the runs on the plain synthetic functions.
+        told: the claims to be told of.
 
     Returns:
         A table in Markdown.
     """
     dimensions = sorted(set(rows["dimension"]))
     lines = ["| difference | " + " | ".join(f"{d}D" for d in dimensions) + " |", "|---" * (len(dimensions) + 1) + "|"]
-    for claim in CLAIMS:
+    for claim in told:
         numbers = []
         for d in dimensions:
             part = rows[rows["dimension"] == d]

@@ -31,6 +31,11 @@ ROOT = Path(__file__).parents[1]
 RESULTS = tuple(ROOT / "results" / f"{name}.parquet" for name in ("paper", "high-dimensions", "tuning"))
 CONTROLLED = ROOT / "results" / "controls.parquet"
 PAGE = ROOT / "docs" / "reproduction.md"
+CHOOSING = ROOT / "docs" / "choosing.md"
+CHOICE = (
+    *(("zeroth", "random"), ("first", "second"), ("first-comp", "first")),
+    *(("CAdam", "Adam-FSM"), ("CAdam", "AdamOS-FSM")),
+)
 FIGURES = ROOT / "docs" / "reproduction"
 DRAWN = (
     "regret-by-class",
@@ -146,8 +151,23 @@ def readme(text: str, study: Study) -> str:
     return filled(text, MARK, finding(study.synthetic(PLAIN)))
 
 
+def choosing(text: str, study: Study) -> str:
+    """The page on how to choose with its table of maximizers brought up to date.
+
+    Args:
+        text: of the page.
+        study: the results.
+
+    Returns:
+        The new text.
+    """
+    rows = study.synthetic(PLAIN)
+    told = [claim for claim in claims.CLAIMS if (claim.first, claim.second) in CHOICE]
+    return filled(text, "maximizers", f"\n\n{claims.by_dimension(rows, told)}\n\n")
+
+
 def main() -> None:
-    """Write the figures, the page, and the finding in the README."""
+    """Write the figures, the page, the finding in the README, and the table of the page on how to choose."""
     study = committed()
     for old in FIGURES.glob("*"):
         old.unlink()
@@ -159,6 +179,7 @@ def main() -> None:
     for path in FIGURES.glob("*.png"):
         _compress(path)
     README.write_text(readme(README.read_text(encoding="utf-8"), study), encoding="utf-8", newline="\n")
+    CHOOSING.write_text(choosing(CHOOSING.read_text(encoding="utf-8"), study), encoding="utf-8", newline="\n")
     PAGE.write_text(page(study, committed_controls()), encoding="utf-8", newline="\n")
 
 
