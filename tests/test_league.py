@@ -309,6 +309,7 @@ def test_a_method_of_ones_own_has_a_name_that_is_free() -> None:
 
 def test_no_task_of_the_league_is_better_than_its_optimum() -> None:
     best = {"machine-10": 0.0, "pressure-vessel": 6059.71, "hartmann-6": -3.32237, "branin-2": 0.397887}
+    best |= {"func2c": -0.206326, "func3c": -0.72214, "ackley-switches-23": 0.0}
     for name, make in tasks.TASKS.items():
         task = make(0)
         assert task.optimum == pytest.approx(best[name], rel=1e-4)
@@ -325,6 +326,16 @@ def test_the_optima_of_the_mixed_tasks_are_reached() -> None:
     point |= {f"n{i + 1}": round(20 * numbers[4 + i]) for i in range(3)}
     assert tasks.machine().evaluate({**point, "coating": "tin", "shape": "star", "switch": True}) < 1e-12
     assert tasks.machine().evaluate({**point, "coating": "tin", "shape": "star", "switch": False}) > 0.01
+    camel = {"first": "camel", "second": "camel", "third": "camel", "x": -0.08984201, "y": 0.7126564}
+    for choices in (2, 3):
+        task = tasks.sums(choices)
+        assert task.evaluate(camel) == pytest.approx(task.optimum, abs=1e-12)
+        assert task.evaluate({**camel, "second": "beale 3"}) > task.optimum + 0.05
+    drawn = np.random.default_rng(2111)
+    switched = {f"s{i + 1}": bool(on) for i, on in enumerate(drawn.integers(0, 2, 20))}
+    placed = {f"x{i + 1}": float(x) for i, x in enumerate(drawn.uniform(-0.8, 0.8, 3))}
+    assert tasks.ackley_switches().evaluate({**switched, **placed}) == pytest.approx(0.0, abs=1e-12)
+    assert tasks.ackley_switches().evaluate({**switched, **placed, "s1": not switched["s1"]}) > 0.5
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------

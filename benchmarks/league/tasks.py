@@ -1,4 +1,4 @@
-"""Tasks of the league that the study does not have: two classics in few dimensions, two mixed spaces.
+"""Tasks of the league that the study does not have: two classics in few dimensions, five mixed spaces.
 
 The defaults were chosen on other tasks (benchmarks/defaults/tasks.py).
 """
@@ -101,10 +101,75 @@ def machine() -> FunctionTask:
     return FunctionTask("machine-10", space, loss, optimum=0.0)
 
 
-MIXED = ("machine-10", "pressure-vessel")
+def _rosenbrock(x: float, y: float) -> float:
+    return (100 * (y - x**2) ** 2 + (x - 1) ** 2) / 300
+
+
+def _camel(x: float, y: float) -> float:
+    return ((4 - 2.1 * x**2 + x**4 / 3) * x**2 + x * y + (4 * y**2 - 4) * y**2) / 10
+
+
+def _beale(x: float, y: float) -> float:
+    return ((1.5 - x + x * y) ** 2 + (2.25 - x + x * y**2) ** 2 + (2.625 - x + x * y**3) ** 2) / 50
+
+
+def sums(choices: int) -> FunctionTask:
+    """Func2C or Func3C (Ru et al., Bayesian optimisation over multiple continuous and categorical inputs, 2020).
+
+    Two numbers in [-2, 2] and two or three choices of three, five and four, which decide what is added up:
+    Rosenbrock's function, the six-hump camel, Beale's function. The best is the camel, as often as it can be had.
+    """
+    seconds = ["rosenbrock", "camel", "beale", "beale 3", "beale 4"]
+    space = Space(
+        {
+            "first": Categorical(["rosenbrock", "camel", "beale"]),
+            "second": Categorical(seconds),
+            **({"third": Categorical(["camel", "rosenbrock", "beale", "beale again"])} if choices == 3 else {}),
+            "x": Float(-2.0, 2.0),
+            "y": Float(-2.0, 2.0),
+        }
+    )
+    functions = {"rosenbrock": _rosenbrock, "camel": _camel, "beale": _beale}
+    weights = {"rosenbrock": 2.0, "camel": 5.0}
+
+    def loss(params: Mapping[str, Any]) -> float:
+        at = params["x"], params["y"]
+        first, second = (params[name].split()[0] for name in ("first", "second"))
+        value = functions[first](*at) + functions[second](*at)
+        if choices == 3:
+            third = params["third"].split()[0]
+            value += weights.get(third, seconds.index(params["second"])) * functions[third](*at)
+        return float(value)
+
+    return FunctionTask(f"func{choices}c", space, loss, optimum=CAMEL * (2 if choices == 2 else 7))
+
+
+CAMEL = -0.10316284534898774  # the smallest value of its tenth
+SWITCHES = 20
+
+
+def ackley_switches() -> FunctionTask:
+    """Ackley's function of 20 switches and three numbers; its best place is drawn at random."""
+    drawn = np.random.default_rng(2111)
+    on, place = drawn.integers(0, 2, SWITCHES).astype(bool), drawn.uniform(-0.8, 0.8, 3)
+    space = Space({**{f"s{i + 1}": Bool() for i in range(SWITCHES)}, **{f"x{i + 1}": Float(-1, 1) for i in range(3)}})
+
+    def loss(params: Mapping[str, Any]) -> float:
+        wrong = np.array([params[f"s{i + 1}"] for i in range(SWITCHES)]) != on
+        z = np.concatenate([wrong.astype(float), np.array([params[f"x{i + 1}"] for i in range(3)]) - place])
+        root, mean = np.sqrt((z**2).mean()), np.cos(2 * np.pi * z).mean()
+        return float(20 * (1 - np.exp(-0.2 * root)) + math.e - np.exp(mean))
+
+    return FunctionTask("ackley-switches-23", space, loss, optimum=0.0)
+
+
+MIXED = ("machine-10", "pressure-vessel", "func2c", "func3c", "ackley-switches-23")
 TASKS: dict[str, Callable[[int], FunctionTask]] = {
     "branin-2": lambda seed: branin(),  # noqa: ARG005
     "hartmann-6": lambda seed: hartmann(),  # noqa: ARG005
     "machine-10": lambda seed: machine(),  # noqa: ARG005
     "pressure-vessel": lambda seed: pressure_vessel(),  # noqa: ARG005
+    "func2c": lambda seed: sums(2),  # noqa: ARG005
+    "func3c": lambda seed: sums(3),  # noqa: ARG005
+    "ackley-switches-23": lambda seed: ackley_switches(),  # noqa: ARG005
 }
