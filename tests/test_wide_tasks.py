@@ -1,0 +1,57 @@
+"""The development tasks of many kinds: their optima, and their names."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from benchmarks.defaults import wide_tasks
+from benchmarks.defaults.wide_tasks import BOX, FAMILIES
+
+MULTIPLES = {
+    "rosenbrock": 0.75,
+    "turned_rosenbrock": 0.5,
+    "griewank_rosenbrock": 0.5,
+    "many_peaks": 0.8,
+    "few_peaks": 0.8,
+}
+CORNERS = {"slope": BOX, "schwefel": 0.5 * 4.2096874633, "lunacek": 1.25}
+
+
+def minimiser(family: str, d: int) -> np.ndarray:
+    drawn = wide_tasks._Drawn(family, d).optimum
+    return CORNERS[family] * np.sign(drawn) if family in CORNERS else MULTIPLES.get(family, 1.0) * drawn
+
+
+def evaluate(family: str, d: int, x: np.ndarray) -> float:
+    task = getattr(wide_tasks, f"{family}_{d}")
+    return task.evaluate({f"x{i}": float(u) for i, u in enumerate(x / (2 * BOX) + 0.5)})
+
+
+@pytest.mark.parametrize("d", [4, 20])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_smallest_loss_is_zero_and_none_is_below(family: str, d: int) -> None:
+    best = minimiser(family, d)
+    assert np.abs(best).max() <= BOX
+    assert evaluate(family, d, best) == pytest.approx(0.0, abs=1e-6)
+    rng = np.random.default_rng(7)
+    anywhere = [evaluate(family, d, x) for x in rng.uniform(-BOX, BOX, (50, d))]
+    near = [evaluate(family, d, np.clip(best + 0.01 * rng.standard_normal(d), -BOX, BOX)) for _ in range(50)]
+    assert all(np.isfinite(anywhere))
+    assert min(anywhere + near) >= 0.0
+    assert np.ptp(anywhere) > 0
+    assert np.median(near) < np.median(anywhere)
+
+
+def test_a_task_is_the_same_every_time_and_pickles() -> None:
+    task = wide_tasks.waves_10
+    point = {f"x{i}": 0.1 * i for i in range(10)}
+    assert pickle.loads(pickle.dumps(task)).evaluate(point) == wide_tasks.waves_10.evaluate(point)
+    assert list(task.space.sample(1, torch.Generator().manual_seed(0))[0]) == list(point)
+
+
+def test_a_name_that_no_task_has() -> None:
+    with pytest.raises(AttributeError, match="no development task 'bowl_4'"):
+        wide_tasks.bowl_4  # noqa: B018
