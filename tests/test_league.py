@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import torch
 from benchmarks.league import figure, measures, page, tasks
-from benchmarks.league.__main__ import STAGES, in_order
+from benchmarks.league.__main__ import STAGES, in_order, of_batches
 from benchmarks.league.peers import process, turbo
 from benchmarks.league.peers.process import PeerError, PeerMethod
 from benchmarks.league.peers.turbo import TrustRegion, TurboMethod
@@ -298,6 +298,19 @@ def test_the_fast_methods_come_first_and_the_seeds_in_turn() -> None:
         *[(0, "pycma"), (0, "random-search"), (0, "pycma"), (0, "random-search"), (0, "optuna-gp"), (0, "optuna-gp")],
         *[(1, "pycma"), (1, "random-search"), (1, "pycma"), (1, "random-search"), (1, "optuna-gp"), (1, "optuna-gp")],
     ]
+
+
+def test_the_league_runs_in_parts() -> None:
+    cells = [cell for batch in (1, 8) for cell in Block(("levy-2",), ("pycma",), batch=batch).cells()]
+    assert [cell.batch for cell in of_batches(cells, ())] == [1, 8]
+    assert [cell.batch for cell in of_batches(cells, (8, 16))] == [8]
+    with pytest.raises(ValueError, match="no cell has a batch of 3; the league has 1, 8 and 16"):
+        of_batches(cells, (3,))
+    command = [sys.executable, "-m", "benchmarks.league", "--method", "pycmaa"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 1
+    assert "pycmaa" in run.stderr
+    assert "Traceback" not in run.stderr
 
 
 def test_a_method_of_ones_own_has_a_name_that_is_free() -> None:

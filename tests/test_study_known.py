@@ -144,7 +144,7 @@ def test_the_league_goes_on_from_a_file(
     few = [cell for cell in searches if "levy" in cell.task][:2]  # the plugin, which would stay, is not needed for them
     monkeypatch.setattr(league, "league_cells", lambda _: few)
     part.write_bytes(to_bytes(table[table["cell"] != few[0].hash]))
-    league.run("core", tmp_path / "runs", [part], (), 1, retry=False)
+    league.run(few, tmp_path / "runs", [part], 1, retry=False)
     assert "1 were there, 1 were run, 0 failed." in capsys.readouterr().out
     assert stored(tmp_path / "runs") == {few[0].hash}
     league.export([tmp_path / "runs"], [part], tmp_path / "both.parquet")

@@ -72,10 +72,15 @@ def main() -> None:
         "--known", type=Path, action="append", default=[], help="compact file or folder; what is done in it is not run"
     )
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--method", action="append", help="only these methods")
+    parser.add_argument("--method", action="append", default=[], help="only these methods")
+    parser.add_argument("--task", action="append", default=[], help="only these tasks, also patterns: levy-*")
+    parser.add_argument("--seed", action="append", default=[], type=int, help="only these seeds")
+    parser.add_argument("--batch", action="append", default=[], type=int, help="only batches of these sizes: 1, 8, 16")
     parser.add_argument("--retry", action="store_true", help="run the cells that have failed again")
     parser.add_argument("--export", action="store_true", help="write results/league.parquet instead of running")
     given = parser.parse_args()
+    from compbo.study.grid import Filter
+
     folders = given.results or [Path("league-runs")]
     load_plugin("benchmarks.league.plugin")
     if len(folders) > 1 and not given.export:
@@ -84,23 +89,31 @@ def main() -> None:
         if given.export:
             export(folders, given.known, ROOT / "results" / "league.parquet")
         else:
-            run(given.part, folders[0], given.known, given.method or (), given.workers, retry=given.retry)
+            wanted = Filter(task=tuple(given.task), optimiser=tuple(given.method), seed=tuple(given.seed))
+            cells = of_batches(wanted.apply(league_cells(given.part)), given.batch)
+            run(cells, folders[0], given.known, given.workers, retry=given.retry)
     except KeyboardInterrupt:
         sys.exit(f"Interrupted. What was finished is in {folders[0]}; the same command goes on with the rest.")
-    except CompboError as error:
+    except (CompboError, ValueError) as error:
         sys.exit(str(error))
 
 
-def run(part: str, folder: Path, known: Sequence[Path], methods: Sequence[str], workers: int, *, retry: bool) -> None:
-    """Run the cells of a part that are neither in the folder nor known; methods: only these, if there are any."""
+def of_batches(cells: Sequence[Cell], sizes: Sequence[int]) -> list[Cell]:
+    """The cells with batches of these sizes, all of them if there are none; ValueError if no cell is left."""
+    kept = [cell for cell in cells if not sizes or cell.batch in sizes]
+    if not kept:
+        raise ValueError(f"no cell has a batch of {' or '.join(map(str, sizes))}; the league has 1, 8 and 16.")
+    return kept
+
+
+def run(cells: Sequence[Cell], folder: Path, known: Sequence[Path], workers: int, *, retry: bool) -> None:
+    """Run the cells that are neither in the folder nor known."""
     from compbo.study.engine.driver import run_study
     from compbo.study.engine.messages import Limits
     from compbo.study.engine.pools import LocalPool
-    from compbo.study.grid import Filter
     from compbo.study.outputs.several import known_cells
     from compbo.study.results import Store
 
-    cells = Filter(optimiser=tuple(methods)).apply(league_cells(part))
     print(f"{len(cells)} cells, results in {folder}", flush=True)
     elsewhere = known_cells(known)
     done = run_study(cells, Store(folder), lambda: LocalPool(workers, Limits()), known=elsewhere, retry=retry)
