@@ -198,6 +198,8 @@ print(json.dumps({
     "models": {name: {
         "order": outputs.log_order(one, y), "t": one.train_y.tolist(), "noise": one.hyperparameters.noise,
         "lengthscale": one.hyperparameters.lengthscale.tolist(), "outputscale": one.hyperparameters.outputscale,
+        "left out": outputs.log_left_out(one, y),
+        "slope": ((one.outputs.forward(y + 1e-4) - one.outputs.forward(y - 1e-4)) / 2e-4 / one.scale).tolist(),
     } for name, one in models.items()},
 }))
 """
@@ -220,22 +222,37 @@ def test_ranks_are_the_normal_quantiles_of_the_ranks(order: dict[str, Any]) -> N
     assert order["back"] == pytest.approx(order["many"])
 
 
+def left_out(x: np.ndarray, theta: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance that all others predict of each, by the formulas for a Gaussian process, one by one."""
+    scaled, t, noise = x / np.array(theta["lengthscale"]), np.array(theta["t"]), theta["noise"]
+    a = np.sqrt(5.0) * np.linalg.norm(scaled[:, None] - scaled, axis=-1)
+    k = theta["outputscale"] * (1 + a + a**2 / 3) * np.exp(-a)
+    found = []
+    for i in range(len(x)):
+        others = np.arange(len(x)) != i
+        weights = np.linalg.solve(k[others][:, others] + noise * np.eye(len(x) - 1), k[others, i])
+        found.append((weights @ t[others], k[i, i] + noise - weights @ k[others, i]))
+    mean, variance = np.array(found).T
+    return mean, variance
+
+
+def test_the_density_of_the_better_half_left_out(order: dict[str, Any]) -> None:
+    x, y = (np.array(order[name]) for name in ("x", "y"))
+    better = (y >= np.median(y)) & (y < y.max())
+    for name in ("yeo-johnson", "log-fitted"):
+        theta = order["models"][name]
+        mean, variance = left_out(x, theta)
+        density = stats.norm.logpdf(np.array(theta["t"]), mean, np.sqrt(variance)) + np.log(theta["slope"])
+        expected = density[better].mean() + 0.5 * np.log(2 * np.pi)
+        assert theta["left out"] == pytest.approx(expected, rel=1e-4)
+
+
 def test_the_transform_that_orders_the_best_best_is_taken(order: dict[str, Any]) -> None:
     """The probability of the order from predictions of models that never saw the value, one by one."""
     x, y = (np.array(order[name]) for name in ("x", "y"))
-
-    def left_out(theta: dict[str, Any], i: int) -> tuple[float, float]:
-        """What the other observations predict of observation i, by the formulas for a Gaussian process."""
-        others = np.arange(len(y)) != i
-        scaled = x / np.array(theta["lengthscale"])
-        a = np.sqrt(5.0) * np.linalg.norm(scaled[:, None] - scaled, axis=-1)
-        k = theta["outputscale"] * (1 + a + a**2 / 3) * np.exp(-a)
-        weights = np.linalg.solve(k[others][:, others] + theta["noise"] * np.eye(len(y) - 1), k[others, i])
-        return weights @ np.array(theta["t"])[others], k[i, i] + theta["noise"] - weights @ k[others, i]
-
     expected = {}
     for name, theta in order["models"].items():
-        mean, variance = np.array([left_out(theta, i) for i in range(len(y))]).T
+        mean, variance = left_out(x, theta)
         better = (y[:, None] > y) & (y >= np.quantile(y, 0.75))[:, None]
         z = (mean[:, None] - mean) / np.sqrt(variance[:, None] + variance)
         expected[name] = stats.norm.logcdf(z[better]).mean()

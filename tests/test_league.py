@@ -15,6 +15,7 @@ import pytest
 import torch
 from benchmarks.league import figure, measures, page, tasks
 from benchmarks.league.__main__ import STAGES, in_order, of_batches
+from benchmarks.league.parts import parts_table
 from benchmarks.league.peers import process, turbo
 from benchmarks.league.peers.process import PeerError, PeerMethod
 from benchmarks.league.peers.turbo import TrustRegion, TurboMethod
@@ -433,6 +434,31 @@ def test_the_page_says_what_is_missing_and_where_compbo_is_not_first() -> None:
     assert "Share of wins: of the 2 runs that all methods have." in tuning
     assert "| 2 to 6 dimensions | hebo | 2.00 | – | 20 | 1 | 1 |" in text
     assert page.filled(f"a\n{page.BEGIN}\nold\n{page.END}\nz", "new") == (f"a\n{page.BEGIN}\n\nnew\n\n{page.END}\nz")
+
+
+def test_batches_that_compbo_has_not_run_have_no_table() -> None:
+    text = page.measured(pd.concat([small_table(), pd.DataFrame([row("levy-6-shifted", "pycma", 0, 0.1, batch=16)])]))
+    assert "| 16 | 272 | 1 | 1 | 1 | 1 of 1 |" in text
+    assert "## 8 points per ask" in text
+    assert "## 16 points per ask" not in text
+
+
+def test_the_part_that_is_to_blame_is_seen() -> None:
+    exchanged = pd.DataFrame(
+        [
+            *(row("levy-6-shifted", "compbo-outputs-none", seed, 0.5) for seed in (0, 1)),
+            *(row("levy-6-shifted", "compbo-logei", seed, 2.0) for seed in (0, 1)),
+        ]
+    )
+    league = pd.concat([small_table(), pd.DataFrame([row("levy-6-shifted", "pycma", 0, 0.1, batch=16)])])
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in parts_table(exchanged, league).splitlines()
+    ]
+    assert lines[0] == ["part", "exchanged for", "levy-6-shifted", "all"]
+    none, logei = math.sqrt(0.5 / 1.0 * 0.5 / 2.0), math.sqrt(2.0 / 1.0 * 2.0 / 2.0)
+    assert lines[2] == ["surrogate", '`outputs="none"`', f"{none:.2f}", f"{none:.2f}"]
+    assert lines[3] == ["acquisition function", '`acquisition="logei"`', f"{logei:.2f}", f"{logei:.2f}"]
+    assert lines[4] == ["everything", "the best other method", "0.50 (hebo)", ""]  # in batches of the same size
 
 
 def test_tasks_on_which_random_search_is_better_are_named() -> None:

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from benchmarks import cost as measured_cost
 from benchmarks import readme
-from benchmarks.defaults import outputs_page
+from benchmarks.defaults import outputs_page, wide_page
 from benchmarks.defaults import page as defaults
 from benchmarks.league import page as league
-from tools import claims, controls, cost, needs, reproduction
+from tools import claims, controls, cost, needs, reproduction, shifted
 from tools.finding import MARK, finding
 
 from compbo.maximizers import CATALOGUE
@@ -31,7 +31,8 @@ CLAIMED = tuple(f"| {claim.words} |" for claim in claims.CLAIMS)
 
 def test_the_page_on_the_paper_is_current() -> None:
     controlled = reproduction.committed_controls()
-    assert reproduction.page(reproduction.committed(), controlled) == reproduction.PAGE.read_text(encoding="utf-8")
+    made = reproduction.page(reproduction.committed(), controlled, reproduction.committed_shifted())
+    assert made == reproduction.PAGE.read_text(encoding="utf-8")
 
 
 def test_the_finding_in_the_readme_is_current() -> None:
@@ -143,12 +144,35 @@ def test_the_page_on_the_defaults_is_current() -> None:
     assert defaults.special_table(special) in text
     assert defaults.high_table(special) in text
     assert outputs_page.outputs_tables(from_bytes(outputs_page.RESULTS.read_bytes())) in text
+    assert wide_page.wide_table(defaults.committed(wide_page.RESULTS)) in text
 
 
 def test_the_page_on_the_league_is_current() -> None:
     text = league.PAGE.read_text(encoding="utf-8")
-    numbers = league.measured(from_bytes(league.RESULTS.read_bytes()))
-    assert league.filled(text, numbers) == text
+    assert league.current(text, from_bytes(league.RESULTS.read_bytes())) == text, "run: make results"
+
+
+def test_the_optimum_elsewhere_compares_the_same_runs() -> None:
+    def runs(side: str, regrets: dict[tuple[str, int], float]) -> pd.DataFrame:
+        rows = [(f"levy-16{side}", "levy", 16, "ucb", name, seed, nfr) for (name, seed), nfr in regrets.items()]
+        columns = ["task", "function", "dimension", "acquisition", "optimiser", "seed", "nfr"]
+        return pd.DataFrame(rows, columns=columns)
+
+    plain = runs("", {("A", 0): 0.1, ("A", 1): 0.3, ("B", 0): 0.4, ("C", 0): 0.6, ("D", 0): 0.0})
+    moved = runs("-shifted", {("A", 0): 0.7, ("B", 0): 0.2, ("C", 0): 0.3})
+    in_more = plain.assign(task="levy-60", dimension=60, nfr=1.0)  # nor was this
+    how, table, said = shifted.section(pd.concat([plain, in_more]), moved)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    assert [[row[0], row[1][:5], row[2], row[3][:5], row[4]] for row in rows] == [
+        ["B", "0.400", "2", "0.200", "1"],
+        ["C", "0.600", "3", "0.300", "2"],
+        ["A", "0.100", "1", "0.700", "3"],  # its second seed was not run there
+    ]
+    assert "3 runs of 3 methods" in said
+    assert "-0.50" in said
+    assert "one order says nothing of the other" in said
+    assert "dim16-shifted" in how
+    assert shifted.section(plain, moved[:0]) == [shifted.NOT_RUN]
 
 
 def test_every_claim_has_a_verdict() -> None:

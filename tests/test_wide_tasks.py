@@ -5,9 +5,11 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
-from benchmarks.defaults import wide_tasks
+from benchmarks.defaults import wide_page, wide_tasks
+from benchmarks.defaults.variants import DEFAULT
 from benchmarks.defaults.wide_tasks import BOX, FAMILIES
 
 MULTIPLES = {
@@ -55,3 +57,28 @@ def test_a_task_is_the_same_every_time_and_pickles() -> None:
 def test_a_name_that_no_task_has() -> None:
     with pytest.raises(AttributeError, match="no development task 'bowl_4'"):
         wide_tasks.bowl_4  # noqa: B018
+
+
+# -- the table that is made of them -----------------------------------------------------------------------------------
+
+
+def made_up(regrets: dict[str, dict[str, float]]) -> pd.DataFrame:
+    """Cells by task and method, with a final regret each."""
+    rows = [(task, method, regret) for task, by_method in regrets.items() for method, regret in by_method.items()]
+    table = pd.DataFrame(rows, columns=["task", "optimiser", "regret"])
+    curves = [np.array([1.0, regret]) for regret in table["regret"]]
+    return table.assign(seed=0, status="done", floor=0.0, floor_kind="optimum", best=curves)
+
+
+def test_the_table_has_ratios_to_the_default_by_dimension() -> None:
+    regrets = {
+        "wide:few_4": {DEFAULT: 0.1, 'outputs="none"': 0.2, "optuna-gp": 0.05},
+        "wide:few_20": {DEFAULT: 0.1, 'outputs="none"': 0.8, "optuna-gp": 0.1},
+        "wide:waves_20": {DEFAULT: 0.2, 'outputs="none"': 0.4},
+    }
+    header, _, *rows = wide_page.wide_table(made_up(regrets)).splitlines()
+    assert header == "| method | regret / the default's | 95 % interval | better on | 4D | 20D |"
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    assert [row[0] for row in cells] == ["Optuna's GP", "the default", '`outputs="none"`']
+    assert cells[0][1:] == ["0.71", "0.50 to 1.00", "1 of 2 tasks", "0.50", "1.00"]
+    assert cells[2][1:] == ["3.17", "2.00 to 8.00", "0 of 3 tasks", "2.00", "4.00"]

@@ -12,7 +12,7 @@ from benchmarks.cost import read_csv
 from benchmarks.readme import PAGE as README
 from benchmarks.readme import filled
 
-from compbo.study.outputs.axes import PLAIN
+from compbo.study.outputs.axes import PLAIN, SHIFTED
 from compbo.study.outputs.compact import from_bytes
 from compbo.study.outputs.figures.canvas import save, styled
 from compbo.study.outputs.page.answers import answers
@@ -21,7 +21,7 @@ from compbo.study.outputs.several import merged
 from compbo.study.outputs.tables import table1
 from compbo.study.outputs.tables.render import to_markdown
 from compbo.study.outputs.write import summary_words, write_figures
-from tools import claims, controls, cost, needs, tuned
+from tools import claims, controls, cost, needs, shifted, tuned
 from tools.finding import MARK, finding
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 RESULTS = tuple(ROOT / "results" / f"{name}.parquet" for name in ("paper", "high-dimensions", "tuning"))
 CONTROLLED = ROOT / "results" / "controls.parquet"
+MOVED = ROOT / "results" / "shifted.parquet"
 PAGE = ROOT / "docs" / "reproduction.md"
 CHOOSING = ROOT / "docs" / "choosing.md"
 CHOICE = (
@@ -48,12 +49,13 @@ DRAWN = (
 COST = "cost"
 
 
-def page(study: Study, controlled: pd.DataFrame) -> str:
+def page(study: Study, controlled: pd.DataFrame, moved: pd.DataFrame) -> str:
     """The whole document but the figures.
 
     Args:
         study: the results.
         controlled: the runs that the controls compare, compact.
+        moved: the runs on the shifted functions, compact.
 
     Returns:
         Markdown.
@@ -72,6 +74,8 @@ def page(study: Study, controlled: pd.DataFrame) -> str:
         controls.HOW,
         controls.controls_table(controlled),
         *tuned.section(tuned.read_csv()),
+        "## The optimum elsewhere",
+        *shifted.section(rows, study_of(moved).synthetic(SHIFTED)),
         "## The paper's five questions",
         *(_answer(number, answer) for number, answer in enumerate(answers(study), 1)),
         "## Table 1 beside the paper's",
@@ -80,7 +84,8 @@ def page(study: Study, controlled: pd.DataFrame) -> str:
         *cost.section(read_csv()),
         "## What these machines cannot run",
         *needs.section(
-            merged([study.table, controlled]), [path.relative_to(ROOT).as_posix() for path in (*RESULTS, CONTROLLED)]
+            merged([study.table, controlled, moved]),
+            [path.relative_to(ROOT).as_posix() for path in (*RESULTS, CONTROLLED, MOVED)],
         ),
         "## Figures",
         *(f"![{path.stem}](reproduction/{path.name})" for path in drawn),
@@ -138,6 +143,15 @@ def committed_controls() -> pd.DataFrame:
     return controls.controlled(merged(tables))
 
 
+def committed_shifted() -> pd.DataFrame:
+    """The committed runs on the shifted functions.
+
+    Returns:
+        All of them, compact.
+    """
+    return from_bytes(MOVED.read_bytes(), str(MOVED))
+
+
 def readme(text: str, study: Study) -> str:
     """The README with the main finding brought up to date.
 
@@ -180,7 +194,7 @@ def main() -> None:
         _compress(path)
     README.write_text(readme(README.read_text(encoding="utf-8"), study), encoding="utf-8", newline="\n")
     CHOOSING.write_text(choosing(CHOOSING.read_text(encoding="utf-8"), study), encoding="utf-8", newline="\n")
-    PAGE.write_text(page(study, committed_controls()), encoding="utf-8", newline="\n")
+    PAGE.write_text(page(study, committed_controls(), committed_shifted()), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

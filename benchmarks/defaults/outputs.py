@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import torch
 
-from compbo.bo.model import MERITS
+from compbo.bo.model import MERITS, log_evidence
 from compbo.study.methods.defaults import DefaultMethod, settings_with
 from compbo.study.methods.registry import MethodKind, register_method
 from compbo.surrogate import outputs as library
@@ -263,6 +263,19 @@ def log_order(model: GP, y: Tensor) -> float:
     return -math.inf if math.isnan(order) else order
 
 
+def log_left_out(model: GP, y: Tensor) -> float:
+    """How well a model predicts the better half of the values y (n,) that it was fitted to, when each is left out.
+
+    The mean logarithm of the predictive density in the units of y. The best value takes no part: the slope of a
+    logarithm has no bound there.
+    """
+    mean, deviation = leave_one_out(model)
+    density = -0.5 * ((model.train_y - mean) / deviation).square() - deviation.log()
+    density = density + model.outputs.slope(y).log() - math.log(model.scale)
+    predicted = float(density[(y >= torch.quantile(y, 0.5)) & (y < y.max())].mean())
+    return -math.inf if math.isnan(predicted) else predicted
+
+
 TRIED: dict[str, Fit] = {
     "ranks": fit_ranks,
     "half-rank": fit_half_rank,
@@ -277,6 +290,7 @@ TRIED: dict[str, Fit] = {
 
 library.TRANSFORMS.update(TRIED)
 library.CHOICES["order"] = ("yeo-johnson", "log-fitted", "ranks")
-MERITS["order"] = log_order
-for tried in ("yeo-johnson", "log-fitted", "order", *TRIED):
+library.CHOICES["evidence-or-none"] = library.CHOICES["left-out"] = ("none", "yeo-johnson", "log-fitted")
+MERITS.update({"order": log_order, "evidence-or-none": log_evidence, "left-out": log_left_out})
+for tried in ("yeo-johnson", "log-fitted", "order", "evidence-or-none", "left-out", *TRIED):
     register_method(f"outputs-{tried}", MethodKind(DefaultMethod, options=settings_with(outputs=tried)))

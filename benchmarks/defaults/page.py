@@ -314,7 +314,7 @@ def committed(path: Path) -> pd.DataFrame:
 
 def pages() -> dict[Path, str]:
     """The pages with their tables as the committed results have them, by path."""
-    from benchmarks.defaults import outputs_page, priors_page  # which are made of what is here
+    from benchmarks.defaults import outputs_page, priors_page, wide_page  # which are made of what is here
 
     table, special = committed(RESULTS), committed(SPECIAL)
     regret = normalised_regrets(table)
@@ -324,6 +324,7 @@ def pages() -> dict[Path, str]:
     text = filled(text, WORKERS_BEGIN, many_workers.table_of(many_workers.load()), WORKERS_END)
     text = filled(text, BATCHES_BEGIN, batches_table(from_bytes(BATCHES.read_bytes(), str(BATCHES))), BATCHES_END)
     text = filled(text, SPECIAL_BEGIN, special_table(special), SPECIAL_END)
+    text = filled(text, wide_page.BEGIN, wide_page.wide_table(committed(wide_page.RESULTS)), wide_page.END)
     text = filled(text, HIGH_BEGIN, high_table(special), HIGH_END)
     text = filled(text, outputs_page.BEGIN, outputs, outputs_page.END)
     priors = from_bytes(priors_page.RESULTS.read_bytes(), str(priors_page.RESULTS))

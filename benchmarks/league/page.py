@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.league import measures
 from benchmarks.league.figure import LOOKS, draw
+from benchmarks.league.parts import parts_table
 from compbo.study.outputs.compact import finished, from_bytes
 from compbo.words import counted
 
@@ -26,7 +27,9 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results" / "league.parquet"
 PAGE = ROOT / "docs" / "league.md"
 FIGURE = ROOT / "docs" / "league.svg"
+PARTS = ROOT / "results" / "parts.parquet"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
+PARTS_BEGIN, PARTS_END = "<!-- parts -->", "<!-- /parts -->"
 MAIN_BATCH = 8  # of the summary and the figure
 PACKAGES = ("torch", "botorch", "gpytorch", "optuna", "cma")
 
@@ -42,7 +45,8 @@ def measured(table: pd.DataFrame) -> str:
     """
     runs = measures.runs_of(table)
     parts = [_counts(table, runs), _summary(runs[runs["batch"] == MAIN_BATCH])]
-    batches = sorted(set(runs["batch"]), key=lambda size: (size != MAIN_BATCH, size))
+    ours = runs["method"] == measures.OURS  # without them there is nothing to compare with
+    batches = sorted(set(runs["batch"][ours]), key=lambda size: (size != MAIN_BATCH, size))
     parts += [_of_batch(runs[runs["batch"] == batch], int(batch)) for batch in batches]
     return "\n\n".join(parts)
 
@@ -156,16 +160,30 @@ def _task_table(runs: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def filled(text: str, numbers: str) -> str:
-    """The page with new numbers between its two marks."""
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{numbers}\n\n{END}{rest.partition(END)[2]}"
+def filled(text: str, numbers: str, begin: str = BEGIN, end: str = END) -> str:
+    """The page with new numbers between two of its marks."""
+    before, _, rest = text.partition(begin)
+    return f"{before}{begin}\n\n{numbers}\n\n{end}{rest.partition(end)[2]}"
+
+
+def current(text: str, table: pd.DataFrame) -> str:
+    """The page with the numbers of the committed results.
+
+    Args:
+        text: of the page.
+        table: compact results of the league.
+
+    Returns:
+        The new text.
+    """
+    blamed = parts_table(from_bytes(PARTS.read_bytes(), str(PARTS)), table)
+    return filled(filled(text, measured(table)), blamed, PARTS_BEGIN, PARTS_END)
 
 
 def main() -> None:
     """Write the numbers into the page, and the figure."""
     table = from_bytes(RESULTS.read_bytes(), str(RESULTS))
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), measured(table)), encoding="utf-8")
+    PAGE.write_text(current(PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")
     runs = measures.runs_of(table)
     draw(runs[runs["batch"] == MAIN_BATCH], FIGURE)
 

@@ -1,0 +1,54 @@
+"""The section of docs/defaults.md on many kinds of functions, from results/wide.parquet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.defaults.page import RESAMPLES, ROOT, normalised_regrets
+from benchmarks.defaults.variants import DEFAULT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RESULTS = ROOT / "results" / "wide.parquet"
+BEGIN, END = "<!-- wide -->", "<!-- /wide -->"
+PEERS = {"optuna-gp": "Optuna's GP", "random-search": "random search"}
+
+
+def wide_table(table: pd.DataFrame) -> str:
+    """Every method in units of the default, over all tasks and by dimension, in Markdown.
+
+    Args:
+        table: of the cells of wide.toml, named by their settings.
+
+    Returns:
+        A row for every method, the best first; intervals are by a bootstrap over the tasks.
+    """
+    logs = np.log(normalised_regrets(table)).unstack("optimiser").groupby("task").mean()
+    ratios = logs.sub(logs[DEFAULT], axis=0)
+    dimension = ratios.index.str.rpartition("_").get_level_values(2).astype(int)
+    dimensions = sorted(set(dimension))
+    header = ["method", "regret / the default's", "95 % interval", "better on", *(f"{d}D" for d in dimensions)]
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+    for name in ratios.mean().sort_values().index:
+        found = ratios[name].dropna()
+        low, high = _interval(found.to_numpy())
+        each = [np.exp(ratios.loc[dimension == d, name].mean()) for d in dimensions]
+        cells = [
+            f"`{name}`" if "=" in name else PEERS.get(name, name),
+            f"{np.exp(found.mean()):.2f}",
+            f"{low:.2f} to {high:.2f}",
+            f"{int((found < 0).sum())} of {len(found)} tasks",
+            *("" if np.isnan(ratio) else f"{ratio:.2f}" for ratio in each),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _interval(logs: np.ndarray) -> tuple[float, float]:
+    """The 95 % interval of the geometric mean of ratios whose logarithms these are."""
+    drawn = np.random.default_rng(0).integers(len(logs), size=(RESAMPLES, len(logs)))
+    low, high = np.quantile(np.exp(logs[drawn].mean(1)), [0.025, 0.975])
+    return float(low), float(high)
