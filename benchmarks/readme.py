@@ -25,7 +25,7 @@ SPEED = ROOT / "benchmarks" / "results.json"
 BATCH = 8
 SMALLEST = 1e-4  # of a regret: below it runs count as equal
 OURS = "compbo"
-FEWEST = 0.4  # of compbo's tasks: a method with fewer of them is left out
+FEWEST = 0.4  # of compbo's tasks: a method with fewer is left out; the core of the league has somewhat more
 
 NAMES = {
     "compbo": "compbo",

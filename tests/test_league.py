@@ -303,15 +303,29 @@ def test_the_fast_methods_come_first_and_the_seeds_in_turn() -> None:
 
 def test_the_league_runs_in_parts() -> None:
     cells = [cell for batch in (1, 8) for cell in Block(("levy-2",), ("pycma",), batch=batch).cells()]
-    assert [cell.batch for cell in of_batches(cells, ())] == [1, 8]
-    assert [cell.batch for cell in of_batches(cells, (8, 16))] == [8]
-    with pytest.raises(ValueError, match="no cell has a batch of 3; the league has 1, 8 and 16"):
-        of_batches(cells, (3,))
-    command = [sys.executable, "-m", "benchmarks.league", "--method", "pycmaa"]
+    assert [cell.batch for cell in of_batches("all", cells, ())] == [1, 8]
+    assert [cell.batch for cell in of_batches("all", cells, (8,))] == [8]
+    with pytest.raises(ValueError, match="--batch 3: no such cell in all, where batches have 1, 8 points; the parts"):
+        of_batches("all", cells, (8, 3))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--method", "pycmaa"), "has the optimiser 'pycmaa'"),
+        (("all", "--task", "levy-7"), "levy-7"),
+        (("all", "--seed", "9"), "seed 9"),
+        (("core", "--batch", "1"), "--batch 1: no such cell in core, where batches have 8 points"),
+        (("--export", "--batch", "8"), "--export writes the whole league"),
+    ],
+)
+def test_a_slip_at_the_league_is_one_clear_line(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.league", *arguments, "--results", str(tmp_path / "runs")]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert run.returncode == 1
-    assert "pycmaa" in run.stderr
+    assert run.returncode != 0
+    assert words in run.stderr
     assert "Traceback" not in run.stderr
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_method_of_ones_own_has_a_name_that_is_free() -> None:
@@ -458,7 +472,7 @@ def test_the_part_that_is_to_blame_is_seen() -> None:
     none, logei = math.sqrt(0.5 / 1.0 * 0.5 / 2.0), math.sqrt(2.0 / 1.0 * 2.0 / 2.0)
     assert lines[2] == ["surrogate", '`outputs="none"`', f"{none:.2f}", f"{none:.2f}"]
     assert lines[3] == ["acquisition function", '`acquisition="logei"`', f"{logei:.2f}", f"{logei:.2f}"]
-    assert lines[4] == ["everything", "the best other method", "0.50 (hebo)", ""]  # in batches of the same size
+    assert lines[4] == ["everything", "the best other method", "0.50 (hebo, 1 seed)", ""]  # in batches of the same size
 
 
 def test_tasks_on_which_random_search_is_better_are_named() -> None:

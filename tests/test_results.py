@@ -159,18 +159,18 @@ def test_the_optimum_elsewhere_compares_the_same_runs() -> None:
         return pd.DataFrame(rows, columns=columns)
 
     plain = runs("", {("A", 0): 0.1, ("A", 1): 0.3, ("B", 0): 0.4, ("C", 0): 0.6, ("D", 0): 0.0})
-    moved = runs("-shifted", {("A", 0): 0.7, ("B", 0): 0.2, ("C", 0): 0.3})
+    moved = runs("-shifted", {("A", 0): 0.7, ("A", 1): 0.1, ("B", 0): 0.2, ("C", 0): 0.3})
     in_more = plain.assign(task="levy-60", dimension=60, nfr=1.0)  # nor was this
     how, table, said = shifted.section(pd.concat([plain, in_more]), moved)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
     assert [[row[0], row[1][:5], row[2], row[3][:5], row[4]] for row in rows] == [
         ["B", "0.400", "2", "0.200", "1"],
         ["C", "0.600", "3", "0.300", "2"],
-        ["A", "0.100", "1", "0.700", "3"],  # its second seed was not run there
+        ["A", "0.100", "1", "0.700", "3"],  # its second seed has no other method
     ]
-    assert "3 runs of 3 methods" in said
+    assert "means over 3 runs under UCB, 3 methods" in said
     assert "-0.50" in said
-    assert "one order says nothing of the other" in said
+    assert "that both orders agree cannot be told" in said
     assert "dim16-shifted" in how
     assert shifted.section(plain, moved[:0]) == [shifted.NOT_RUN]
 

@@ -34,7 +34,7 @@ MOVED = ROOT / "results" / "shifted.parquet"
 PAGE = ROOT / "docs" / "reproduction.md"
 CHOOSING = ROOT / "docs" / "choosing.md"
 CHOICE = (
-    *(("zeroth", "random"), ("first", "second"), ("first-comp", "first")),
+    *(("zeroth", "random"), ("first", "zeroth"), ("first", "second"), ("first-comp", "first")),
     *(("CAdam", "Adam-FSM"), ("CAdam", "AdamOS-FSM")),
 )
 FIGURES = ROOT / "docs" / "reproduction"

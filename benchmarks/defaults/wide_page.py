@@ -26,8 +26,8 @@ def wide_table(table: pd.DataFrame) -> str:
     Returns:
         A row for every method, the best first; intervals are by a bootstrap over the tasks.
     """
-    logs = np.log(normalised_regrets(table)).unstack("optimiser").groupby("task").mean()
-    ratios = logs.sub(logs[DEFAULT], axis=0)
+    logs = np.log(normalised_regrets(table)).unstack("optimiser")
+    ratios = logs.sub(logs[DEFAULT], axis=0).groupby("task").mean()
     dimension = ratios.index.str.rpartition("_").get_level_values(2).astype(int)
     dimensions = sorted(set(dimension))
     header = ["method", "regret / the default's", "95 % interval", "better on", *(f"{d}D" for d in dimensions)]

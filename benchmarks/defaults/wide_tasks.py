@@ -1,4 +1,4 @@
-"""Development tasks of 28 kinds in any dimension: `sphere_4`, `weierstrass_40`, `few_20` and so on.
+"""Development tasks of 28 kinds in two dimensions or more: `sphere_4`, `weierstrass_40`, `few_20` and so on.
 
 On a handful of tasks a choice can be sure of the wrong thing, so the defaults are judged on many kinds of functions:
 those of the noiseless BBOB testbed (Hansen, Finck, Ros, Auger: Real-parameter black-box optimization benchmarking 2009,
@@ -57,7 +57,7 @@ def _asy(x: Vector, beta: float, part: Vector) -> Vector:
 
 
 def _outside(x: Vector) -> float:
-    """f_pen; 0 in the box, but functions evaluate it at turned points."""
+    """f_pen: how far a point is outside the box."""
     return float((np.maximum(0, np.abs(x) - BOX) ** 2).sum())
 
 
@@ -381,8 +381,8 @@ class _OnCube:
 def __getattr__(name: str) -> FunctionTask:
     """The task `family_dimension`."""
     match = re.fullmatch(rf"({'|'.join(FAMILIES)})_(\d+)", name)
-    if match is None:
-        raise AttributeError(f"no development task {name!r}; they are written as weierstrass_20.")
+    if match is None or int(match[2]) < 2:
+        raise AttributeError(f"no development task {name!r}; they are written as weierstrass_20, 2 dimensions or more.")
     family, d = match[1], int(match[2])
     space = Space({f"x{i}": Float(0.0, 1.0) for i in range(d)})
     return FunctionTask(f"{__name__}:{name}", space, _OnCube(family, d), optimum=0.0)

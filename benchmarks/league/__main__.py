@@ -85,12 +85,14 @@ def main() -> None:
     load_plugin("benchmarks.league.plugin")
     if len(folders) > 1 and not given.export:
         parser.error("cells are run into one results folder; give --results once.")
+    if given.export and (given.method or given.task or given.seed or given.batch or given.retry):
+        parser.error("--export writes the whole league; leave --method, --task, --seed, --batch and --retry out.")
     try:
         if given.export:
             export(folders, given.known, ROOT / "results" / "league.parquet")
         else:
             wanted = Filter(task=tuple(given.task), optimiser=tuple(given.method), seed=tuple(given.seed))
-            cells = of_batches(wanted.apply(league_cells(given.part)), given.batch)
+            cells = of_batches(given.part, wanted.apply(league_cells(given.part)), given.batch)
             run(cells, folders[0], given.known, given.workers, retry=given.retry)
     except KeyboardInterrupt:
         sys.exit(f"Interrupted. What was finished is in {folders[0]}; the same command goes on with the rest.")
@@ -98,12 +100,15 @@ def main() -> None:
         sys.exit(str(error))
 
 
-def of_batches(cells: Sequence[Cell], sizes: Sequence[int]) -> list[Cell]:
-    """The cells with batches of these sizes, all of them if there are none; ValueError if no cell is left."""
-    kept = [cell for cell in cells if not sizes or cell.batch in sizes]
-    if not kept:
-        raise ValueError(f"no cell has a batch of {' or '.join(map(str, sizes))}; the league has 1, 8 and 16.")
-    return kept
+def of_batches(part: str, cells: Sequence[Cell], sizes: Sequence[int]) -> list[Cell]:
+    """The cells with batches of these sizes, all of them if no size is given; ValueError if a size fits no cell."""
+    there = sorted({cell.batch for cell in cells})
+    if unknown := [str(size) for size in sizes if size not in there]:
+        raise ValueError(
+            f"--batch {unknown[0]}: no such cell in {part}, where batches have {', '.join(map(str, there))} points; "
+            f"the parts are {', '.join(PARTS)}."
+        )
+    return [cell for cell in cells if not sizes or cell.batch in sizes]
 
 
 def run(cells: Sequence[Cell], folder: Path, known: Sequence[Path], workers: int, *, retry: bool) -> None:

@@ -81,17 +81,24 @@ def _versions(table: pd.DataFrame) -> str:
 
 
 def _summary(runs: pd.DataFrame) -> str:
-    """A row for every group: the best peer, and how far compbo is from it."""
+    """A row for every group: the best peer with at least half of the group's tasks, and how far compbo is from it."""
     columns = ("group", "the best of the others", "compbo's regret / its regret", "95 % interval")
     lines = _header(*columns, "its seconds per ask / compbo's", "tasks", "runs")
     for group in measures.GROUPS:
-        others = [each for each in measures.versus(runs[runs["group"] == group]) if each.method != measures.OURS]
+        part = runs[runs["group"] == group]
+        enough = part["task"].nunique() / 2
+        others = [each for each in measures.versus(part) if each.method != measures.OURS and each.tasks >= enough]
         if others:
             best = others[0]
             turned = best.ratio._replace(value=1 / best.ratio.value, low=1 / best.ratio.high, high=1 / best.ratio.low)
-            numbers = f"{turned.value:.2f} | {_interval(turned)} | {best.slower:.2g} | {best.tasks} | {best.runs}"
+            numbers = f"{turned.value:.2f} | {_interval(turned)} | {_times(best.slower)} | {best.tasks} | {best.runs}"
             lines.append(f"| {group} | {best.method} | {numbers} |")
     return "\n".join(["## In short", "", *lines])
+
+
+def _times(ratio: float) -> str:
+    """A ratio of seconds, without an exponent."""
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def _of_batch(runs: pd.DataFrame, batch: int) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.league.measures import OURS, runs_of
+from compbo.words import counted
 
 PARTS = {  # by the name of the method: which part, and what it is exchanged for
     "compbo-outputs-none": ("surrogate", '`outputs="none"`'),
@@ -41,7 +42,8 @@ def parts_table(parts: pd.DataFrame, league: pd.DataFrame) -> str:
         if method in ratios.index:
             lines.append(f"| {part} | {words} | {_cells(ratios.loc[method, tasks].to_numpy())} |")
     others = ratios.drop(index=[*PARTS, OURS], errors="ignore")[tasks]
-    best = [f"{ratio:.2f} ({name})" for name, ratio in zip(others.idxmin(), others.min(), strict=True)]
+    seeds = runs.groupby(["method", "task"])["seed"].nunique()
+    best = [f"{others.at[m, task]:.2f} ({m}, {counted(seeds[m, task], 'seed')})" for task, m in others.idxmin().items()]
     return "\n".join([*lines, f"| everything | the best other method | {' | '.join(best)} | |"])
 
 
