@@ -69,7 +69,8 @@ def test_what_presets_need_is_counted_from_the_committed_cells() -> None:
     cells = load_grid("dim16").cells()
     there = table[table["cell"].isin({cell.hash for cell in cells})]
     assert (need.cells, need.committed) == (len(cells), len(there))
-    assert need.hours - need.hours_left == pytest.approx(there["cpu_seconds"].sum() / 3600.0)
+    alone = needs.needs(there, ["dim16"])[0]  # other seeds of the same cells change what one is expected to take
+    assert alone.hours - alone.hours_left == pytest.approx(there["cpu_seconds"].sum() / 3600.0)
     twice = table.assign(cpu_seconds=2.0 * table["cpu_seconds"])
     assert needs.needs(twice, ["dim16"])[0].hours == pytest.approx(2.0 * need.hours)
     none = needs.needs(table[table["dimension"] == 60], ["dim16"])[0]
