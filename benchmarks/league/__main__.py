@@ -91,12 +91,15 @@ def main() -> None:
         if given.export:
             export(folders, given.known, ROOT / "results" / "league.parquet")
         else:
-            wanted = Filter(task=tuple(given.task), optimiser=tuple(given.method), seed=tuple(given.seed))
-            cells = of_batches(given.part, wanted.apply(league_cells(given.part)), given.batch)
+            try:
+                wanted = Filter(task=tuple(given.task), optimiser=tuple(given.method), seed=tuple(given.seed))
+                cells = of_batches(given.part, wanted.apply(league_cells(given.part)), given.batch)
+            except ValueError as error:  # a name or number that fits no cell
+                parser.error(str(error))
             run(cells, folders[0], given.known, given.workers, retry=given.retry)
     except KeyboardInterrupt:
         sys.exit(f"Interrupted. What was finished is in {folders[0]}; the same command goes on with the rest.")
-    except (CompboError, ValueError) as error:
+    except CompboError as error:
         sys.exit(str(error))
 
 
