@@ -42,7 +42,7 @@ def test_an_answer_quotes_the_difference_and_its_interval() -> None:
     verdict, words = answer(study_of_runs(*pairs("Adam-ERM", "Adam-FSM", 0.1)), 1)
     assert verdict == "yes"
     assert "FSM minus ERM in normalised final regret is -0.100 [-0.100, -0.100]" in words
-    assert "over 5 tasks" in words
+    assert "over the 5 tasks" in words
     assert "FSM ends lower." in words
     verdict, words = answer(study_of_runs(*pairs("Adam-FSM", "Adam-ERM", 0.1)), 1)
     assert verdict == "no, the reverse"
@@ -66,7 +66,23 @@ def test_compositional_and_other_optimisers_are_compared_by_their_median_member(
     verdict, words = answer(study_of_runs(*runs), 2)
     assert verdict == "no, the reverse"
     assert "a compositional optimiser is the best of all on 100 % [100, 100] of the tasks (67 % in the paper)" in words
-    assert "3 compositional optimisers compete with 1 others" in words
+    assert "Compositional optimisers that compete here, against others: 3 against 1 in 16D." in words
+
+
+def test_classes_are_compared_where_all_of_their_members_ran() -> None:
+    whole = [(f"{f}-16", name, "ei", 0, 0.5) for f in FUNCTIONS for name in ("Adam-ERM", "CAdam", "NASA")]
+    part = [(f"{f}-60", name, "ei", 0, end) for f in FUNCTIONS for name, end in (("Adam-ERM", 0.1), ("NASA", 0.9))]
+    verdict, words = answer(study_of_runs(*whole, *part), 2)
+    assert verdict == "no difference above 0.05"
+    assert "is 0.000 [0.000, 0.000] over 5 tasks in 16D, where all members ran." in words
+
+
+def test_rules_are_averaged_on_the_tasks_that_all_of_them_ran() -> None:
+    both = pairs("Adam-ERM", "Adam-FSM", 0.1) + pairs("SGA-ERM", "SGA-FSM", -0.1)
+    alone = [(f"{f}-60", name, "ei", 0, end) for f in FUNCTIONS for name, end in (("Adam-ERM", 0.9), ("Adam-FSM", 0.1))]
+    _, words = answer(study_of_runs(*both, *alone), 1)
+    assert "With 2 rules in both forms, FSM minus ERM in normalised final regret is 0.000 [0.000, 0.000]" in words
+    assert "over the 5 tasks that all of them ran" in words
 
 
 def test_the_same_rule_without_a_tracker_is_the_control() -> None:
@@ -84,8 +100,8 @@ def test_shifted_functions_get_sentences_of_their_own() -> None:
 
 def test_memory_and_time_are_ratios_from_the_same_starts() -> None:
     rows = []
-    for cell in cells([f"{f}-16" for f in FUNCTIONS], ["CAdam", "CAdam-ME", "Adam-ERM"], ["ucb"], [0]):
-        factor = {"CAdam": 2.0, "CAdam-ME": 1.5, "Adam-ERM": 1.0}[cell.method.maximizer]
+    for cell in cells([f"{f}-16" for f in FUNCTIONS], ["CAdam", "CAdam-ME", "AdamOS-FSM"], ["ucb"], [0]):
+        factor = {"CAdam": 2.0, "CAdam-ME": 1.5, "AdamOS-FSM": 1.0}[cell.method.maximizer]
         memory = 4_000 if cell.method.maximizer == "CAdam" else 1_000
         rows.append(row(cell, maximise_seconds=[0.5 * factor] * 6, peak_memory=[memory] * 6))
     study = study_of(compact(full(rows)))
@@ -94,10 +110,21 @@ def test_memory_and_time_are_ratios_from_the_same_starts() -> None:
     assert "In seconds of a maximisation, ME takes 0.75 [0.75, 0.75] times" in saved
     verdict, words = answer(study, 4)
     assert verdict == "yes"
-    assert "optimiser 1.75 [1.75, 1.75] times as long" in words  # the median of 1.5 and 2
+    assert "one maximisation takes 2.00 [2.00, 2.00] times as long with composition" in words
+    assert "CAdam / AdamOS-FSM 2.00 [2.00, 2.00] in 16D" in words
     assert "All runs are in 16 dimensions" in words
     measured = [MemoryMeasurement("CAdam", 16, 8192, 8192, 100.0), MemoryMeasurement("CAdam-ME", 16, 8192, 128, 5.0)]
     assert "CAdam 100.0 MB, CAdam-ME 5.0 MB" in answer(study, 3, measured=measured)[1]
+
+
+def test_times_are_compared_on_the_same_type_of_processor() -> None:
+    rows = []
+    for cell in cells([f"{f}-16" for f in FUNCTIONS], ["CAdam", "AdamOS-FSM"], ["ucb"], [0]):
+        slow = cell.method.maximizer == "CAdam" and cell.task != "levy-16"
+        seconds, processor = (9.0, "slow") if slow else (1.0, "fast")
+        rows.append(row(cell, maximise_seconds=[seconds] * 6, machine=json.dumps({"processor": processor})))
+    _, words = answer(study_of(compact(full(rows))), 4)
+    assert "CAdam / AdamOS-FSM 1.00 (no interval: too few runs) in 16D" in words
 
 
 def test_tuning_tasks_are_compared_by_their_scores() -> None:

@@ -14,6 +14,7 @@ from statsmodels.stats.multitest import multipletests
 from compbo.study.outputs.statistics.bootstrap import estimate, iqm, mean, median, resample
 from compbo.study.outputs.statistics.improvement import below, lower_shares, probability_of_improvement
 from compbo.study.outputs.statistics.ranks import complete_part, indistinct_groups, ranking, wilcoxon_holm
+from compbo.study.outputs.statistics.student import mean_over_tasks
 
 # -- intervals
 
@@ -21,6 +22,24 @@ from compbo.study.outputs.statistics.ranks import complete_part, indistinct_grou
 def three_tasks(rng: np.random.Generator, runs: int = 6) -> tuple[np.ndarray, np.ndarray]:
     values = np.concatenate([rng.normal(centre, 1.0 + centre, runs) for centre in range(3)])
     return values, np.repeat(["a", "b", "c"], runs)
+
+
+def test_the_interval_over_tasks_is_students() -> None:
+    differences = np.array([0.3, -0.1, 0.25, 0.4, 0.05])
+    found = mean_over_tasks(np.repeat(differences, 2), np.repeat(list("abcde"), 2))  # two equal runs say no more
+    by_scipy = stats.ttest_1samp(differences, 0.0).confidence_interval(0.95)
+    assert (float(found.low), float(found.high)) == pytest.approx((by_scipy.low, by_scipy.high))
+    assert (found.unit, found.tasks, found.runs) == ("student", 5, 10)
+    few = mean_over_tasks([1.0, 3.0, np.nan], ["a", "b", "c"])
+    assert (float(few.value), few.unit, few.tasks) == (2.0, "nothing", 2)
+    assert mean_over_tasks([], []).runs == 0
+
+
+def test_the_interval_over_few_tasks_covers_the_mean_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(0)
+    drawn = generator.normal(size=(2000, 5))
+    inside = sum(one.low <= 0.0 <= one.high for one in (mean_over_tasks(values, list("abcde")) for values in drawn))
+    assert 0.93 < inside / 2000 < 0.97
 
 
 def test_the_stratified_interval_is_that_of_scipy(rng: np.random.Generator) -> None:

@@ -13,8 +13,11 @@ import numpy as np
 from compbo.study.outputs.axes import CLASSES, sorted_optimisers
 from compbo.study.outputs.runs import BLOCK, blocks, contest_places, matrix
 from compbo.study.outputs.statistics.bootstrap import Estimate, estimate, mean
+from compbo.study.outputs.statistics.student import mean_over_tasks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -86,15 +89,28 @@ def common_blocks(rows: pd.DataFrame, names: list[str], by: str = "optimiser") -
     return chosen[ran == len(names)]
 
 
+def whole_classes(rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """The rows of the dimensions in which each of these classes has all members that it has anywhere in the rows.
+
+    Elsewhere the median member of a class would be that of another class.
+    """
+    there = rows[rows["group"].isin(list(names))]
+    members = there.groupby("group")["optimiser"].nunique()
+    here = there.groupby(["dimension", "group"])["optimiser"].nunique().unstack(fill_value=0)
+    whole = here.index[(here == members).all(axis=1)]
+    return rows[rows["dimension"].isin(whole)]
+
+
 def paired_difference(
     rows: pd.DataFrame, first: str, second: str, by: str = "optimiser", column: str = "nfr"
 ) -> Estimate:
     """First minus second in a column of the rows, run by run from the same start, over the tasks that both ran.
 
-    Where `by` names groups of several optimisers, the median member of each stands for it.
+    Where `by` names groups of several optimisers, the median member of each stands for it. The interval is Student's
+    over tasks.
     """
     both = common_blocks(rows, [first, second], by)
     keys = [*BLOCK, "seed"]
     sides = [both[both[by] == name].groupby(keys, sort=True)[column].median() for name in (first, second)]
     difference = (sides[0] - sides[1]).dropna().reset_index()
-    return estimate(difference[column].to_numpy(), blocks(difference))
+    return mean_over_tasks(difference[column].to_numpy(), blocks(difference))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 UNITS = {
     "seeds": "95\u00a0% bootstrap intervals over seeds, within tasks",
     "tasks": "95\u00a0% bootstrap intervals over tasks (not all have several seeds)",
+    "student": "95\u00a0% intervals over tasks by Student's t",
     "nothing": "no intervals: too few runs",
 }
 DASH = "–"
@@ -93,5 +94,5 @@ def listed(words: list[str], most: int = 8) -> str:
 
 def intervals(units: set[Unit]) -> str:
     """What the bands of a figure are, given the units that were resampled."""
-    known = [UNITS[unit] for unit in ("seeds", "tasks", "nothing") if unit in units]
+    known = [UNITS[unit] for unit in UNITS if unit in units]
     return "; ".join(known[:2] if len(known) > 1 and "nothing" in units else known) or UNITS["nothing"]

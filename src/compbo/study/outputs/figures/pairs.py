@@ -13,7 +13,7 @@ from compbo.study.outputs.figures.regret import STEPS, named, require_synthetic
 from compbo.study.outputs.look import DASHED, SOLID, Look, look
 from compbo.study.outputs.phrases import basis, intervals
 from compbo.study.outputs.runs import NothingToShowError, blocks
-from compbo.study.outputs.statistics.bootstrap import Estimate, estimate
+from compbo.study.outputs.statistics.student import mean_over_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from compbo.study.outputs.runs import Study
+    from compbo.study.outputs.statistics.bootstrap import Estimate
 
     Find = Callable[[pd.DataFrame], list["FormPair"]]
 
@@ -72,7 +73,7 @@ def _figures(study: Study, stem: str, find: Find, forms: tuple[str, str], needed
 
 
 def all_pairs_difference(rows: pd.DataFrame, pairs: list[FormPair]) -> Estimate:
-    """Second minus first in final regret, over all pairs: their mean on every task and seed in the rows."""
+    """Second minus first in final regret: the mean over all pairs, on the tasks and seeds that all of them ran."""
     sides = []
     for pair in pairs:
         both = common_blocks(rows, [pair.first, pair.second])
@@ -80,8 +81,8 @@ def all_pairs_difference(rows: pd.DataFrame, pairs: list[FormPair]) -> Estimate:
         sides.append((wide[pair.second] - wide[pair.first]).rename(pair.title))
     import pandas as pd
 
-    difference = pd.concat(sides, axis=1).mean(axis=1).rename("difference").reset_index()
-    return estimate(difference["difference"].to_numpy(), blocks(difference))
+    difference = pd.concat(sides, axis=1).dropna().mean(axis=1).rename("difference").reset_index()
+    return mean_over_tasks(difference["difference"].to_numpy(), blocks(difference))
 
 
 def _drawing(rows: pd.DataFrame, pairs: list[FormPair], forms: tuple[str, str]) -> Drawing:
@@ -133,12 +134,9 @@ def _differences(places: Any, rows: pd.DataFrame, pairs: list[FormPair], forms: 
     found = [paired_difference(rows, pair.second, pair.first) for pair in pairs]
     names = [pair.title for pair in pairs]
     colours = [look(pair.first).colour for pair in pairs]
-    if len(pairs) > 1:
-        found, names, colours = (
-            [*found, all_pairs_difference(rows, pairs)],
-            [*names, "all"],
-            [*colours, "#1f2933"],
-        )
+    together = all_pairs_difference(rows, pairs)
+    if len(pairs) > 1 and together.runs:
+        found, names, colours = [*found, together], [*names, "all"], [*colours, "#1f2933"]
     forest(place, names, found, colours)
     place.axvline(0.0, color="#5b6775", linewidth=0.8)
     place.set_title(f"final regret: {forms[1]} − {forms[0]}")

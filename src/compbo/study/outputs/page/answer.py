@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FEWEST_TASKS = 5  # black box x acquisition: below it no answer is given, only the numbers
 FIRST, COMP = "first", "first-comp"  # the classes that the questions compare
 UNDECIDED, TOO_FEW = "cannot be told", "too few data"
+MARGIN = 0.05  # of normalised regret: a twentieth of what the initial design leaves; less is no difference that matters
+LEVEL = f"no difference above {MARGIN}"
 
 
 class Answer(NamedTuple):
@@ -29,13 +31,18 @@ class Answer(NamedTuple):
     sentences: list[str]
 
 
-def decide(found: Estimate, below: str, above: str) -> str:
-    """`below` if the interval of the difference found lies below 0, `above` if above 0, else UNDECIDED or TOO_FEW."""
+def decide(found: Estimate, below: str, above: str, margin: float = 0.0) -> str:
+    """`below` if the interval of the difference found lies below 0, `above` if above 0, else UNDECIDED or TOO_FEW.
+
+    margin: LEVEL instead of UNDECIDED where the whole interval is nearer to 0 than that.
+    """
     if found.unit == "nothing" or found.tasks < FEWEST_TASKS:
         return TOO_FEW
     if found.high < 0:
         return below
-    return above if found.low > 0 else UNDECIDED
+    if found.low > 0:
+        return above
+    return LEVEL if max(-found.low, found.high) < margin else UNDECIDED
 
 
 def why_too_few(found: Estimate) -> str:
@@ -62,6 +69,8 @@ def meaning(said: str, found: Estimate, below: str, above: str) -> str:
         return why_too_few(found)
     if said == UNDECIDED:
         return "The interval holds 0: no difference can be told."
+    if said == LEVEL:
+        return f"The interval holds 0 and lies within {MARGIN} of it: a difference that matters is ruled out."
     return below if found.high < 0 else above
 
 

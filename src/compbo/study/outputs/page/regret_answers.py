@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compbo.study.outputs.aggregate import paired_difference
+from compbo.study.outputs.aggregate import common_blocks, paired_difference, whole_classes
 from compbo.study.outputs.axes import PLAIN
 from compbo.study.outputs.figures.pairs import all_pairs_difference, erm_fsm_pairs
 from compbo.study.outputs.page.answer import (
     COMP,
     FIRST,
+    MARGIN,
     Answer,
     both_ran,
     by_variant,
@@ -43,11 +44,12 @@ def finite_sums(study: Study) -> Answer:
         if not pairs:
             continue
         found = all_pairs_difference(rows, pairs)
-        said = decide(found, "yes", "no, the reverse")
+        said = decide(found, "yes", "no, the reverse", MARGIN)
         verdict = verdict or said
         lead = (
             f"{where}With {counted(len(pairs), 'rule')} in both forms, FSM minus ERM in normalised final regret is "
-            f"{with_interval(found, 3)} on average over {counted(found.tasks, 'task')}, run by run from the same start."
+            f"{with_interval(found, 3)} on average over the {counted(found.tasks, 'task')} that all of them ran, run "
+            "by run from the same start."
         )
         sentences += [
             lead,
@@ -64,26 +66,33 @@ def compositional(study: Study) -> Answer:
     question = "Do compositional optimisers provide any advantages over non-compositional optimisers?"
     verdict, sentences = "", []
     for where, rows in by_variant(study):
-        found = paired_difference(rows, COMP, FIRST, "group")
+        whole = whole_classes(rows, (COMP, FIRST))
+        found = paired_difference(whole, COMP, FIRST, "group")
         if not found.runs:
             continue
-        said = decide(found, "yes", "no, the reverse")
+        said = decide(found, "yes", "no, the reverse", MARGIN)
         verdict = verdict or said
         lead = (
             f"{where}Fairly compared, by the median member of each class, first-order compositional minus "
             f"first-order non-compositional optimisers in normalised final regret is {with_interval(found, 3)} over "
-            f"{counted(found.tasks, 'task')}."
+            f"{counted(found.tasks, 'task')}{_where_whole(rows, whole)}."
         )
         sentences += [
             lead,
             meaning(said, found, "Compositional optimisers end lower.", "Non-compositional optimisers end lower."),
-            *_parts_in_words(rows, "dimension", "D"),
-            *_parts_in_words(rows, "acquisition", ""),
+            *_parts_in_words(whole, "dimension", "D"),
+            *_parts_in_words(whole, "acquisition", ""),
             *_controls(rows),
         ]
     if not sentences:
         return nothing(question, "finished runs of first-order optimisers of both kinds on the same tasks")
     return Answer(question, verdict, [*sentences, *_wins(study)])
+
+
+def _where_whole(rows: pd.DataFrame, whole: pd.DataFrame) -> str:
+    """Which dimensions have all members of both classes, if not all have."""
+    kept, known = sorted(set(whole["dimension"])), set(rows["dimension"])
+    return f" in {listed([f'{d}D' for d in kept])}, where all members ran" if len(kept) < len(known) else ""
 
 
 def _parts_in_words(rows: pd.DataFrame, by: str, suffix: str) -> list[str]:
@@ -102,7 +111,8 @@ def _controls(rows: pd.DataFrame) -> list[str]:
     for first, second in CONTROLS:
         found = paired_difference(rows, first, second)
         if found.runs:
-            words.append(f"{first} minus {second} {with_interval(found, 3)}")
+            where = listed([f"{d}D" for d in sorted(set(common_blocks(rows, [first, second])["dimension"]))])
+            words.append(f"{first} minus {second} {with_interval(found, 3)} ({where})")
     return [f"Against the same rule without tracking: {'; '.join(words)}."] if words else []
 
 
@@ -116,10 +126,11 @@ def _wins(study: Study) -> list[str]:
         return []
     best = entry(ours).best
     of_paper = rows[rows["category"].isin(["Comp", "NonComp"])]
-    members = of_paper.groupby("category")["optimiser"].nunique()
+    members = of_paper.groupby(["dimension", "category"])["optimiser"].nunique().unstack(fill_value=0)
+    fields = [f"{row.get('Comp', 0)} against {row.get('NonComp', 0)} in {d}D" for d, row in members.iterrows()]
     share = (
         f"The paper's measure, which favours the class with more members: a compositional optimiser is the best of all "
-        f"on {with_interval(best, 0, ' %')} of the tasks ({PAPER_COMP_SHARE} % in the paper); here "
-        f"{members.get('Comp', 0)} compositional optimisers compete with {members.get('NonComp', 0)} others."
+        f"on {with_interval(best, 0, ' %')} of the tasks ({PAPER_COMP_SHARE} % in the paper). Compositional optimisers "
+        f"that compete here, against others: {listed(fields)}."
     )
     return [share]
