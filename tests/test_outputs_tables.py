@@ -97,6 +97,25 @@ def test_the_papers_numbers_stand_beside_ours_over_the_same_dimensions() -> None
     assert np.isnan(found["CAdam-ME", ALL]["paper_nfr"])  # type: ignore[call-overload]
 
 
+def test_a_subtotal_stands_beside_those_of_the_papers_optimisers_that_ran() -> None:
+    ran = [("levy-16", name, "ei", 0, 0.5) for name in ("Adam-ERM", "Adam-FSM", "AdamOS-FSM", "L-BFGS-B")]
+    found = records(study_of_runs(*ran))
+    paper = {line.optimiser: numbers for (line, where), numbers in paper_numbers().items() if where == "16"}
+    first, whole = found["NonComp 1 subtotal", "16"], found["NonComp total", "16"]
+    assert first["paper_nfr"] == pytest.approx((paper["Adam"][1] + paper["AdamOS"][1]) / 2)
+    assert first["paper_best_percent"] == pytest.approx(paper["Adam"][0] + paper["AdamOS"][0])
+    assert whole["paper_nfr"] == pytest.approx(np.mean([paper[name][1] for name in ("Adam", "AdamOS", "L-BFGS-B")]))
+
+
+def test_the_best_of_a_column_ran_on_all_of_its_tasks() -> None:
+    runs = [("levy-16", "CAdam", "ei", 0, 0.5), ("levy-40", "CAdam", "ei", 0, 0.5), ("levy-16", "Adam-FSM", "ei", 0, 0.1)]
+    (made,) = table1(study_of_runs(*runs)).values()
+    last = {str(row[2]): str(row[-1]) for row in made.rows if row is not None}
+    assert last["CAdam"].startswith("**0.50**")
+    assert last["Adam"].startswith("0.10")
+    assert "Acquisition functions: EI." in made.caption
+
+
 def test_optimisers_from_after_the_paper_take_no_win_from_it() -> None:
     found = records(study_of_runs(("levy-16", "CAdam", "ei", 0, 0.2), ("levy-16", "SOX", "ei", 0, 0.1)))
     assert found["CAdam", "16"]["best_percent"] == 100.0

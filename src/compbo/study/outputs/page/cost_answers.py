@@ -148,8 +148,8 @@ def runtime(study: Study) -> Answer:
         said = decide(found._replace(low=np.log(found.low), high=np.log(found.high)), "no", "yes")
         lead = (
             f"With the rule the same, one maximisation takes {with_interval(found, 2)} times as long with composition "
-            f"as without (geometric mean over {counted(len(pairs), 'pair')} and {counted(found.tasks, 'task')} that all "
-            "of them ran, on the same type of processor); the paper: 1.5 to 2 times."
+            f"as without (geometric mean of {counted(len(pairs), 'pair')}, over {counted(found.tasks, 'task')} that "
+            "all of them ran, on the same type of processor); the paper: 1.5 to 2 times."
         )
         few = [why_too_few(found)] if said == TOO_FEW else []
         return Answer(question, said, [lead, *few, *_growth(rows, pairs)])

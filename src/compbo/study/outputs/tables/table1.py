@@ -145,13 +145,18 @@ def records_of(rows: pd.DataFrame, variant: str) -> list[dict[str, Any]]:
         for dimension in dimensions:
             here = part if dimension == ALL else part[part["dimension"] == dimension]
             if len(here):
-                ran = [str(d) for d in sorted(set(here["dimension"]))]
-                records.append(_record(line, str(dimension), here, _beside(paper, line, ran)))
+                records.append(_record(line, str(dimension), here, _beside(paper, line, here)))
     return records
 
 
-def _beside(paper: PaperNumbers, line: Line, dimensions: list[str]) -> tuple[float, float] | None:
-    """The paper's numbers over the same dimensions, or None if it lacks one of them."""
+def _beside(paper: PaperNumbers, line: Line, rows: pd.DataFrame) -> tuple[float, float] | None:
+    """The paper's numbers over the dimensions of the rows of a line, or None if it lacks one of them.
+
+    Of a subtotal they are over those of the paper's optimisers that ran here.
+    """
+    dimensions = [str(d) for d in sorted(set(rows["dimension"]))]
+    if line.optimiser in (SUBTOTAL, TOTAL):
+        return _subtotal_beside(paper, line, rows)
     known = {dimension for key, dimension in paper if key == line and dimension != ALL}
     if not set(dimensions) <= known:
         return None
@@ -159,6 +164,17 @@ def _beside(paper: PaperNumbers, line: Line, dimensions: list[str]) -> tuple[flo
         return paper[line, ALL] if len(dimensions) > 1 else paper[line, dimensions[0]]
     numbers = [paper[line, dimension] for dimension in dimensions]
     return float(np.mean([best for best, _ in numbers])), float(np.mean([nfr for _, nfr in numbers]))
+
+
+def _subtotal_beside(paper: PaperNumbers, line: Line, rows: pd.DataFrame) -> tuple[float, float] | None:
+    found = []
+    for dimension, part in rows.groupby("dimension"):
+        ran = {Line(line.category, str(order), name) for order, name in zip(part["order"], part["member"], strict=True)}
+        numbers = [paper[one, str(dimension)] for one in sorted(ran) if (one, str(dimension)) in paper]
+        if not numbers:
+            return None
+        found.append((sum(best for best, _ in numbers), float(np.mean([nfr for _, nfr in numbers]))))
+    return float(np.mean([best for best, _ in found])), float(np.mean([nfr for _, nfr in found]))
 
 
 def _record(line: Line, dimension: str, rows: pd.DataFrame, paper: tuple[float, float] | None) -> dict[str, Any]:
@@ -194,14 +210,30 @@ def _table(rows: pd.DataFrame, variant: str) -> Table:
         title = "all" if dimension == ALL else f"{dimension}D"
         columns += [f"{title} #Best %", f"{title} NFR"]
     shown = _shown(records, [*dimensions, ALL])
-    beside = " In brackets: the paper's number over the same dimensions, and ours minus it." if variant == PLAIN else ""
+    beside = (
+        " In brackets: the paper's number over the same dimensions (a subtotal: over those of its optimisers that ran "
+        "here) and all its acquisition functions, and ours minus it."
+        if variant == PLAIN
+        else ""
+    )
     caption = (
         f"Table 1: share of the tasks won (#Best, ties split, over the tasks that an optimiser ran) and normalised "
-        f"final regret (NFR).{beside} Bold: best of its column. {basis(rows)}; "
+        f"final regret (NFR).{beside} Bold: best of its column among those that ran in all of it. "
+        f"{_acquisitions(rows)} {basis(rows)}; "
         f"{intervals({record['interval_over'] for record in records})} (after the NFR of all dimensions; the "
         f"others are in the CSV file)."
     )
     return Table(caption, records, columns, shown)
+
+
+def _acquisitions(rows: pd.DataFrame) -> str:
+    """Under which acquisition functions the rows ran, by dimension where that differs."""
+    under = {
+        d: ", ".join(part).upper() for d, part in rows.groupby("dimension")["acquisition"].unique().map(sorted).items()
+    }
+    if len(set(under.values())) == 1:
+        return f"Acquisition functions: {next(iter(under.values()))}."
+    return "Acquisition functions: " + "; ".join(f"{names} in {d}D" for d, names in under.items()) + "."
 
 
 def _shown(records: list[dict[str, Any]], dimensions: Sequence[str]) -> list[Sequence[str] | None]:
@@ -224,8 +256,10 @@ def _shown(records: list[dict[str, Any]], dimensions: Sequence[str]) -> list[Seq
 
 
 def _tops(records: list[dict[str, Any]], dimension: str) -> tuple[float, float]:
-    """The largest #Best and the smallest NFR of a column, subtotals apart."""
+    """The largest #Best and the smallest NFR of a column among those with all of its tasks, subtotals apart."""
     rows = [r for r in records if r["dimension"] == dimension and r["optimiser"] not in (SUBTOTAL, TOTAL)]
+    most = max((r["tasks"] for r in rows), default=0)
+    rows = [r for r in rows if r["tasks"] == most]
     return max((r["best_percent"] for r in rows), default=np.nan), min((r["nfr"] for r in rows), default=np.nan)
 
 
