@@ -108,7 +108,11 @@ def test_a_subtotal_stands_beside_those_of_the_papers_optimisers_that_ran() -> N
 
 
 def test_the_best_of_a_column_ran_on_all_of_its_tasks() -> None:
-    runs = [("levy-16", "CAdam", "ei", 0, 0.5), ("levy-40", "CAdam", "ei", 0, 0.5), ("levy-16", "Adam-FSM", "ei", 0, 0.1)]
+    runs = [
+        ("levy-16", "CAdam", "ei", 0, 0.5),
+        ("levy-40", "CAdam", "ei", 0, 0.5),
+        ("levy-16", "Adam-FSM", "ei", 0, 0.1),
+    ]
     (made,) = table1(study_of_runs(*runs)).values()
     last = {str(row[2]): str(row[-1]) for row in made.rows if row is not None}
     assert last["CAdam"].startswith("**0.50**")

@@ -14,7 +14,7 @@ from benchmarks import readme
 from benchmarks.defaults import outputs_page, wide_page
 from benchmarks.defaults import page as defaults
 from benchmarks.league import page as league
-from tools import claims, controls, cost, needs, reproduction, shifted
+from tools import claims, controls, cost, moved, needs, reproduction, shifted
 from tools.finding import MARK, finding
 
 from compbo.maximizers import CATALOGUE
@@ -61,6 +61,8 @@ def test_the_finding_changes_with_the_runs() -> None:
         changed = rows.assign(nfr=rows["nfr"] + change * (rows["group"] == "first-comp"))
         composition = finding(changed).partition("First-order compositional optimisers")[2].partition(" (")[0]
         assert composition.endswith(words)
+    even = rows.assign(nfr=rows.groupby(["task", "acquisition", "seed"])["nfr"].transform("first"))
+    assert finding(even).count("no difference above 0.05 (") == 2
 
 
 def test_what_presets_need_is_counted_from_the_committed_cells() -> None:
@@ -180,25 +182,106 @@ def test_every_claim_has_a_verdict() -> None:
     text = reproduction.PAGE.read_text(encoding="utf-8")
     for claim in claims.CLAIMS:
         (line,) = [line for line in text.splitlines() if line.startswith(f"| {claim.words} |")]
-        assert line.count("|") == 6
+        assert line.count("|") == 7
         assert line.rstrip(" |").rpartition("| ")[2]
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "alike", "words"),
+    ("low", "high", "alike", "agreeing", "words"),
     [
-        (-0.3, -0.1, False, "holds"),
-        (0.1, 0.3, False, "does not hold: the reverse"),
-        (-0.1, 0.1, False, "cannot be told"),
-        (-0.04, 0.04, True, "holds"),
-        (-0.1, 0.1, True, "cannot be told"),
-        (0.01, 0.02, True, "does not hold: worse"),
+        (-0.3, -0.1, False, 4, "holds"),
+        (-0.3, -0.1, False, 3, "cannot be told: the functions disagree"),
+        (0.1, 0.3, False, 5, "does not hold: the reverse"),
+        (-0.1, 0.1, False, 3, "cannot be told"),
+        (-0.04, 0.04, False, 5, "does not hold: no difference above 0.05"),
+        (-0.04, 0.04, True, 3, "holds"),
+        (-0.1, 0.1, True, 5, "cannot be told"),
+        (0.01, 0.02, True, 5, "does not hold: worse"),
+        (-0.2, -0.1, True, 5, "does not hold: better"),
+        (-0.2, -0.1, True, 2, "cannot be told: the functions disagree"),
     ],
 )
-def test_a_claim_is_judged_by_its_interval(low: float, high: float, alike: bool, words: str) -> None:
+def test_a_claim_is_judged_by_its_interval_and_the_functions(
+    low: float, high: float, alike: bool, agreeing: int, words: str
+) -> None:
     ends = (np.asarray((low + high) / 2), np.asarray(low), np.asarray(high))
     claim = claims.Claim("", "first", "zeroth", alike=alike)
-    assert claims.judged(claim, Estimate(*ends, unit="tasks", tasks=10, runs=10)) == words
+    found = Estimate(*ends, unit="tasks", tasks=10, runs=10)
+    assert claims.judged(claim, claims.Comparison(found, agreeing, 5)) == words
+
+
+def _runs(regrets: dict[str, float], dimension: int, verdicts: dict[str, str] | None = None) -> pd.DataFrame:
+    """A run per optimiser on each of five functions in 16 dimensions or more; the regrets rise with the function."""
+    functions = ("ackley", "dixon-price", "levy", "powell", "styblinski-tang")
+    verdicts = verdicts or {}
+    rows = [
+        {
+            "task": f"{function}-{dimension}",
+            "function": function,
+            "dimension": dimension,
+            "acquisition": "ucb",
+            "optimiser": name,
+            "group": "first" if name.endswith("ERM") else "second",
+            "seed": 0,
+            "nfr": nfr + 0.01 * k,
+            "verdicts": json.dumps({verdicts.get(name, "climbed"): 8}),
+        }
+        for k, function in enumerate(functions)
+        for name, nfr in regrets.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+class TestWhatIsJudged:
+    CLASSES_CLAIM = claims.Claim("", "first", "second")
+    PAIR_CLAIM = claims.Claim("", "Adam-ERM", "L-BFGS-B", by="optimiser")
+
+    def test_a_class_is_judged_where_all_its_members_ran(self) -> None:
+        whole = _runs({"Adam-ERM": 0.2, "SGA-ERM": 0.4, "L-BFGS-B": 0.6}, 16)
+        part = _runs({"Adam-ERM": 0.9, "L-BFGS-B": 0.1}, 60)
+        rows = pd.concat([whole, part])
+        made = claims.compare(rows, self.CLASSES_CLAIM)
+        assert made is not None
+        assert (float(made.found.value), made.found.runs) == (pytest.approx(-0.3), 5)
+        assert claims.verdict(rows, self.CLASSES_CLAIM) == "holds"
+        each = claims.each_dimension(rows, self.CLASSES_CLAIM)
+        assert each[60].startswith("0.800")
+        assert each[60].endswith(claims.PART)
+        assert not each[16].endswith(claims.PART)
+        assert claims.each_dimension(rows, self.PAIR_CLAIM)[60][-1] != claims.PART
+
+    def test_what_stood_still_is_not_judged(self) -> None:
+        still = {"L-BFGS-B": "did not move"}
+        rows = pd.concat(
+            [
+                _runs({"Adam-ERM": 0.2, "L-BFGS-B": 0.3}, 16),
+                _runs({"Adam-ERM": 0.2, "L-BFGS-B": 0.9}, 100, still),
+            ]
+        )
+        made = claims.compare(rows, self.PAIR_CLAIM)
+        assert made is not None
+        assert float(made.found.value) == pytest.approx(-0.1)
+        assert claims.each_dimension(rows, self.PAIR_CLAIM)[100].endswith(claims.STILL)
+        assert claims.verdict(rows[rows["dimension"] == 100], self.PAIR_CLAIM) == claims.NOT_MOVED
+        assert claims.verdict(rows[:0], self.PAIR_CLAIM) == claims.NOT_RUN
+        assert "| L-BFGS-B | 0 % | 100 % |" in moved.table(rows)
+        assert "Adam-ERM" not in moved.table(rows)
+
+    def test_forms_are_compared_where_all_rules_ran(self) -> None:
+        regrets = {"Adam-ERM": 0.5, "Adam-FSM": 0.3, "SGA-ERM": 0.4, "SGA-FSM": 0.4}
+        rows = pd.concat([_runs(regrets, 16), _runs({"Adam-ERM": 0.1, "Adam-FSM": 0.9}, 60)])
+        claim = claims.Claim("", "FSM", "ERM", by="form")
+        made = claims.compare(rows, claim)
+        assert made is not None
+        assert (float(made.found.value), made.found.runs, made.agreeing) == (pytest.approx(-0.1), 5, 5)
+        assert claims.each_dimension(rows, claim)[60].startswith("0.800")
+
+    def test_acquisition_functions_are_compared_from_the_same_starts(self) -> None:
+        rows = _runs({"CAdam": 0.3, "NASA": 0.5}, 16).assign(group="first-comp")
+        under = pd.concat([rows, rows.assign(acquisition="pi", nfr=rows["nfr"] + 0.2)])
+        made = claims.compare(under, claims.Claim("", "ucb", "pi", by="under"))
+        assert made is not None
+        assert (float(made.found.value), made.found.tasks) == (pytest.approx(-0.2), 5)
 
 
 class TestReadme:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from compbo.study.outputs.aggregate import common_blocks, paired_difference
 from compbo.study.outputs.axes import PLAIN, SHIFTED, with_axes
 from compbo.study.outputs.compact import finished
-from compbo.study.outputs.page.answer import decide
+from compbo.study.outputs.page.answer import MARGIN, decide
 from compbo.study.outputs.phrases import with_interval
 from compbo.study.results.scores import with_final_scores
 from compbo.words import counted
@@ -53,7 +53,7 @@ CONTROLS = (
 HOW = """\
 Run by run from the same start points, 16 dimensions, UCB but for PI's trackers. Below zero, the first arm ends at the
 lower normalised regret. A step with a tracker evaluates the posterior twice, at x and at the query point, so at equal
-evaluations the arm without one has 128 steps instead of 64."""
+evaluations the arm without one has 128 steps instead of 64. Intervals and verdicts as above."""
 
 
 def controlled(table: pd.DataFrame) -> pd.DataFrame:
@@ -114,7 +114,7 @@ def controls_table(table: pd.DataFrame) -> str:
         A table in Markdown.
     """
     rows = arms(table)
-    lines = ["| control | compared | difference in final regret | on | the first is |", "|---|---|---|---|---|"]
+    lines = ["| control | compared | difference in final regret | on | verdict on the first |", "|---|---|---|---|---|"]
     for control in CONTROLS:
         chosen = rows[rows["variant"] == control.variant]
         compared = f"{control.first} minus {control.second}"
@@ -123,6 +123,6 @@ def controls_table(table: pd.DataFrame) -> str:
             continue
         found = paired_difference(chosen, control.first, control.second, "arm")
         on = f"{counted(found.tasks, 'task')}, {counted(found.runs, 'run')}"
-        said = decide(found, "better", "worse")
+        said = decide(found, "better", "worse", MARGIN)
         lines.append(f"| {control.words} | {compared} | {with_interval(found, 3)} | {on} | {said} |")
     return "\n".join(lines)

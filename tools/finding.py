@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compbo.study.outputs.aggregate import common_blocks, paired_difference
-from compbo.study.outputs.page.answer import TOO_FEW, UNDECIDED
 from compbo.study.outputs.phrases import with_interval
 from compbo.words import counted
-from tools.claims import CLAIMS, FAILS, HOLDS, Claim, compared, judged
+from tools.claims import CLAIMS, HOLDS, OURS, SAID, Claim, compare, compared, each_dimension, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MARK = "paper"
-SAID = {
-    HOLDS: "the first is better",
-    FAILS: "the first is worse",
-    UNDECIDED: "no difference can be told",
-    TOO_FEW: "too few runs to tell",
-}
 
 
 def finding(rows: pd.DataFrame) -> str:
@@ -32,7 +24,7 @@ def finding(rows: pd.DataFrame) -> str:
         Three sentences: how many claims hold, what composition is worth, and what the tracker is worth.
     """
     composition = next(claim for claim in CLAIMS if (claim.first, claim.second) == ("first-comp", "first"))
-    tracker = next(claim for claim in CLAIMS if claim.second == "AdamOS-FSM")
+    tracker = next(claim for claim in OURS if claim.second == "AdamOS-FSM")
     return " ".join(
         (
             _count(rows),
@@ -43,35 +35,23 @@ def finding(rows: pd.DataFrame) -> str:
 
 
 def _count(rows: pd.DataFrame) -> str:
-    verdicts = {claim: _verdict(rows, claim) for claim in CLAIMS}
+    verdicts = {claim: verdict(rows, claim) for claim in CLAIMS}
     holds = [claim for claim, said in verdicts.items() if said == HOLDS]
     fails = [claim for claim, said in verdicts.items() if said.startswith("does not hold")]
     named = f" ({'; '.join(compared(claim).replace(' minus ', ' against ') for claim in fails)})" if fails else ""
     dimensions, seeds = sorted(set(rows["dimension"])), counted(rows["seed"].nunique(), "seed")
     return (
-        f"On {counted(len(rows), 'run')} in {dimensions[0]} to {dimensions[-1]} dimensions with {seeds}, of the "
+        f"On {counted(len(rows), 'run')} in {dimensions[0]} to {dimensions[-1]} dimensions with up to {seeds}, of the "
         f"paper's {len(CLAIMS)} claims {len(holds)} hold{'s' * (len(holds) == 1)}, "
         f"{len(fails)} do{'es' * (len(fails) == 1)} not{named}, and {len(CLAIMS) - len(holds) - len(fails)} cannot be "
         "told."
     )
 
 
-def _verdict(rows: pd.DataFrame, claim: Claim) -> str:
-    if common_blocks(rows, [claim.first, claim.second], claim.by).empty:
-        return TOO_FEW
-    return judged(claim, paired_difference(rows, claim.first, claim.second, claim.by))
-
-
 def _difference(rows: pd.DataFrame, claim: Claim) -> str:
-    """The difference over all tasks, and dimension by dimension."""
-    each = []
-    for dimension in sorted(set(rows["dimension"])):
-        part = rows[rows["dimension"] == dimension]
-        if not common_blocks(part, [claim.first, claim.second], claim.by).empty:
-            found = paired_difference(part, claim.first, claim.second, claim.by)
-            each.append(f"{with_interval(found, 3)} in {dimension}D")
-    if not each:
-        return "not run"
-    found = paired_difference(rows, claim.first, claim.second, claim.by)
-    words = SAID[judged(claim, found)]
-    return f"{with_interval(found, 3)} in normalised final regret, {words} ({', '.join(each)})"
+    """The difference where it is judged, and dimension by dimension."""
+    made, said = compare(rows, claim), verdict(rows, claim)
+    words = SAID.get(said, said)
+    each = ", ".join(f"{number} in {d}D" for d, number in each_dimension(rows, claim).items() if number)
+    judged = f"{with_interval(made.found, 3)} in normalised final regret, {words}" if made else words
+    return f"{judged} ({each})" if each else judged

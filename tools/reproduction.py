@@ -21,7 +21,7 @@ from compbo.study.outputs.several import merged
 from compbo.study.outputs.tables import table1
 from compbo.study.outputs.tables.render import to_markdown
 from compbo.study.outputs.write import summary_words, write_figures
-from tools import claims, controls, cost, needs, shifted, tuned
+from tools import claims, controls, cost, moved, needs, shifted, tuned
 from tools.finding import MARK, finding
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 RESULTS = tuple(ROOT / "results" / f"{name}.parquet" for name in ("paper", "high-dimensions", "tuning"))
 CONTROLLED = ROOT / "results" / "controls.parquet"
-MOVED = ROOT / "results" / "shifted.parquet"
+ELSEWHERE = ROOT / "results" / "shifted.parquet"
 PAGE = ROOT / "docs" / "reproduction.md"
 CHOOSING = ROOT / "docs" / "choosing.md"
 CHOICE = (
@@ -49,13 +49,13 @@ DRAWN = (
 COST = "cost"
 
 
-def page(study: Study, controlled: pd.DataFrame, moved: pd.DataFrame) -> str:
+def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str:
     """The whole document but the figures.
 
     Args:
         study: the results.
         controlled: the runs that the controls compare, compact.
-        moved: the runs on the shifted functions, compact.
+        elsewhere: the runs on the shifted functions, compact.
 
     Returns:
         Markdown.
@@ -68,14 +68,19 @@ def page(study: Study, controlled: pd.DataFrame, moved: pd.DataFrame) -> str:
         "## Claim by claim",
         claims.HOW,
         claims.claims_table(rows),
+        claims.OURS_HOW,
+        claims.ours_table(rows),
         "Dimension by dimension:",
         claims.by_dimension(rows),
+        claims.AFTER,
+        moved.HOW,
+        moved.table(rows),
         "## Fair controls",
         controls.HOW,
         controls.controls_table(controlled),
         *tuned.section(tuned.read_csv()),
         "## The optimum elsewhere",
-        *shifted.section(rows, study_of(moved).synthetic(SHIFTED)),
+        *shifted.section(rows, study_of(elsewhere).synthetic(SHIFTED)),
         "## The paper's five questions",
         *(_answer(number, answer) for number, answer in enumerate(answers(study), 1)),
         "## Table 1 beside the paper's",
@@ -84,8 +89,8 @@ def page(study: Study, controlled: pd.DataFrame, moved: pd.DataFrame) -> str:
         *cost.section(read_csv()),
         "## What these machines cannot run",
         *needs.section(
-            merged([study.table, controlled, moved]),
-            [path.relative_to(ROOT).as_posix() for path in (*RESULTS, CONTROLLED, MOVED)],
+            merged([study.table, controlled, elsewhere]),
+            [path.relative_to(ROOT).as_posix() for path in (*RESULTS, CONTROLLED, ELSEWHERE)],
         ),
         "## Figures",
         *(f"![{path.stem}](reproduction/{path.name})" for path in drawn),
@@ -149,7 +154,7 @@ def committed_shifted() -> pd.DataFrame:
     Returns:
         All of them, compact.
     """
-    return from_bytes(MOVED.read_bytes(), str(MOVED))
+    return from_bytes(ELSEWHERE.read_bytes(), str(ELSEWHERE))
 
 
 def readme(text: str, study: Study) -> str:
@@ -176,7 +181,7 @@ def choosing(text: str, study: Study) -> str:
         The new text.
     """
     rows = study.synthetic(PLAIN)
-    told = [claim for claim in claims.CLAIMS if (claim.first, claim.second) in CHOICE]
+    told = [claim for claim in (*claims.CLAIMS, *claims.OURS) if (claim.first, claim.second) in CHOICE]
     return filled(text, "maximizers", f"\n\n{claims.by_dimension(rows, told)}\n\n")
 
 

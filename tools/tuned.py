@@ -19,9 +19,9 @@ from benchmarks.flattery import make_pool
 
 from compbo.study.engine.driver import run_study
 from compbo.study.grid import Block, Grid
-from compbo.study.outputs.page.answer import decide
+from compbo.study.outputs.page.answer import MARGIN, decide
 from compbo.study.outputs.phrases import with_interval
-from compbo.study.outputs.statistics.bootstrap import estimate
+from compbo.study.outputs.statistics.student import mean_over_tasks
 from compbo.study.results import Store, load
 from compbo.study.results.scores import with_final_scores
 from compbo.study.tuner.tune import CONFIGURATIONS, tune_study
@@ -55,7 +55,7 @@ Hyperparameters, in smaller runs (q = 8, 16 steps, 256 raw batches, 8 restarts, 
 best of {CONFIGURATIONS} configurations against those of the catalogue, with fresh seeds. It was chosen with another
 seed on the function itself, or on the four other functions with their optima moved."""
 HEAD = """\
-| optimiser | tuned with | tuned minus default in final regret | on | the tuned is |
+| optimiser | tuned with | tuned minus default in final regret | on | verdict on the tuned |
 |---|---|---|---|---|"""
 
 
@@ -134,8 +134,9 @@ def section(outcomes: Sequence[Outcome]) -> list[str]:
     for name in dict.fromkeys(one.optimiser for one in outcomes):
         rows = [one for one in outcomes if one.optimiser == name]
         for words, column in (("another seed", "other_seed"), ("other functions", "other_tasks")):
-            found = estimate([getattr(one, column) - one.default for one in rows], [one.task for one in rows])
-            on, said = f"{counted(found.tasks, 'task')}, {counted(found.runs, 'run')}", decide(found, "better", "worse")
+            found = mean_over_tasks([getattr(one, column) - one.default for one in rows], [one.task for one in rows])
+            on = f"{counted(found.tasks, 'task')}, {counted(found.runs, 'run')}"
+            said = decide(found, "better", "worse", MARGIN)
             lines.append(f"| {name} | {words} | {with_interval(found, 3)} | {on} | {said} |")
     return [HOW, "\n".join(lines)]
 
