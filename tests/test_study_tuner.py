@@ -147,10 +147,13 @@ def test_tuned_settings_are_compared_with_the_default_run_by_run(
     """The fake regret depends on lr alone: both tunings find a better one, and every seed has the same."""
     pool = FakePool()
     monkeypatch.setattr(tuned, "make_pool", maker(pool))
-    block = Block(("levy-4", "ackley-4"), ("SCGA", "CAdam"), ("ucb",), seeds=(0, 1, 2))
-    found = tuned.measure(tmp_path, Grid("small", "", (block,)), configurations=9)
+    small = Grid("small", "", (Block(("levy-4", "ackley-4", "powell-4"), ("SCGA", "CAdam"), ("ucb",), seeds=(0, 1)),))
+    found = tuned.measure(tmp_path, tuned.Tuning(small, ("other_seed", "other_tasks")), configurations=9)
     assert [(one.task, one.optimiser, one.seed) for one in found] == [
-        (task, name, seed) for seed in range(3) for task in ("levy-4", "ackley-4") for name in ("SCGA", "CAdam")
+        (task, name, seed)
+        for seed in range(2)
+        for task in ("levy-4", "ackley-4", "powell-4")
+        for name in ("SCGA", "CAdam")
     ]
     assert all(max(one.other_seed, one.other_tasks) < one.default for one in found)
     judged = {cell.task for cell in pool.run if cell.seed >= FIRST_TUNING_SEED}
@@ -159,12 +162,44 @@ def test_tuned_settings_are_compared_with_the_default_run_by_run(
     assert tuned.read_csv(tmp_path / "tuned.csv") == [
         one._replace(**{name: pytest.approx(getattr(one, name), abs=6e-5) for name in one._fields[3:]}) for one in found
     ]
-    how, table = tuned.section(found)
+    how, table, _, against = tuned.section(found)
     assert "with fresh seeds" in how
-    (line,) = [line for line in table.splitlines() if line.startswith("| CAdam | other functions |")]
+    (line,) = [line for line in table.splitlines() if line.startswith("| 4 | CAdam | other functions |")]
     difference = np.mean([one.other_tasks - one.default for one in found if one.optimiser == "CAdam"])
-    assert f"| {difference:.3f} [{difference:.3f}, {difference:.3f}] | 2 tasks, 6 runs |" in line
+    assert f"| {difference:.3f} [" in line
+    assert "| 3 tasks, 6 runs |" in line
+    assert against == tuned.HEAD_AGAINST, "without Adam-ERM nothing is compared with it"
     assert tuned.section(tuned.read_csv(tmp_path / "nothing.csv")) == []
+
+
+def test_what_is_in_the_table_is_not_tuned_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, path = FakePool(), tmp_path / "tuned.csv"
+    monkeypatch.setattr(tuned, "make_pool", maker(pool))
+    one, two = (Grid("", "", (Block((task,), ("SCGA",), ("ucb",), seeds=(0,)),)) for task in ("levy-4", "levy-6"))
+    there = tuned.Outcome("levy-4", "SCGA", 0, 0.5, 0.25)
+    tuned.write_csv([there], path)
+    monkeypatch.setattr(tuned, "TUNINGS", [tuned.Tuning(grid, ("other_seed",)) for grid in (one, two)])
+    tuned.main(tmp_path / "runs", path)
+    assert {cell.task for cell in pool.run} == {"levy-6"}
+    kept, new = tuned.read_csv(path)
+    assert str(kept) == str(there), "nan is not equal to itself"
+    assert new.task == "levy-6"
+    both = tuned.Tuning(one, ("other_seed", "other_tasks"))
+    assert tuned.known(both, [there]) == [], "the other way was not tuned"
+
+
+def test_tuned_settings_are_compared_with_each_other() -> None:
+    tasks = [f"{function}-60" for function in tuned.FUNCTIONS]
+    found = [
+        tuned.Outcome(task, name, 0, default + 0.01 * k, best + 0.01 * k)
+        for k, task in enumerate(tasks)
+        for name, default, best in (("Adam-ERM", 0.4, 0.3), ("NASA", 0.7, 0.2))
+    ]
+    _, table, _, against = tuned.section(found)
+    assert "other functions" not in table, "not tuned so"
+    assert "| 60 | NASA | another seed | -0.500 [-0.500, -0.500] | 5 tasks, 5 runs | better |" in table
+    (line,) = against.splitlines()[2:]
+    assert line == "| 60 | NASA minus Adam-ERM | 0.300 [0.300, 0.300] | worse | -0.100 [-0.100, -0.100] | better |"
 
 
 def test_an_interrupted_tuning_goes_on_and_ends_the_same(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def choosing(text: str, study: Study) -> str:
     """
     rows = study.synthetic(PLAIN)
     told = [claim for claim in (*claims.CLAIMS, *claims.OURS) if (claim.first, claim.second) in CHOICE]
-    return filled(text, "maximizers", f"\n\n{claims.by_dimension(rows, told)}\n\n")
+    return filled(text, "maximizers", f"\n\n{claims.by_dimension(rows, told)}\n\n{claims.AFTER}\n\n")
 
 
 def main() -> None:
