@@ -35,6 +35,14 @@ def test_the_page_on_the_paper_is_current() -> None:
     assert made == reproduction.PAGE.read_text(encoding="utf-8")
 
 
+def test_every_figure_of_the_paper_is_on_the_page_once() -> None:
+    text = reproduction.PAGE.read_text(encoding="utf-8")
+    drawn = {path.name for path in reproduction.FIGURES.glob("*")}
+    assert sorted(re.findall(r"!\[[^]]*\]\(reproduction/([^)]*)\)", text)) == sorted(drawn)
+    for name in (*reproduction.IN_WHOLE, *reproduction.DRAWN):
+        assert any(file.startswith(name) for file in drawn), name
+
+
 def test_the_finding_in_the_readme_is_current() -> None:
     text, study = reproduction.README.read_text(encoding="utf-8"), reproduction.committed()
     assert reproduction.readme(text, study) == text, "run: make results"

@@ -38,14 +38,20 @@ CHOICE = (
     *(("CAdam", "Adam-FSM"), ("CAdam", "AdamOS-FSM")),
 )
 FIGURES = ROOT / "docs" / "reproduction"
-DRAWN = (
-    "regret-by-class",
-    "final-regret",
-    "fsm-against-erm",
-    "standard-against-me",
-    "log-regret",
-    "critical-difference",
-)
+WHOLE = 16  # the dimension in which every class has all of its members
+IN_WHOLE = {  # drawn from the runs in that dimension: elsewhere a class would be another one
+    "regret-by-class": "The classes in 16 dimensions, by their median member and in the paper's way.",
+    "final-regret": "Every method in 16 dimensions.",
+}
+DRAWN = {
+    "dimension-by-acquisition": "By dimension and acquisition function; above 16 dimensions only some members ran.",
+    "fsm-against-erm": "Both forms of the first-order rules.",
+    "standard-against-me": "Standard and memory-efficient forms.",
+    "log-regret": "Every method on every function, on a logarithmic scale.",
+    "critical-difference": "Mean ranks of the methods that ran the same tasks.",
+    "bayesmark": "The tuning tasks: scores of compositional and other first-order optimisers by model.",
+    "bayesmark-boxes": "The same, by the best, the median and the mean member of both classes.",
+}
 COST = "cost"
 
 
@@ -61,7 +67,6 @@ def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str
         Markdown.
     """
     rows = study.synthetic(PLAIN)
-    drawn = (path for path in sorted(FIGURES.glob("*.png")) if path.stem != COST)
     parts = [
         (ROOT / "results" / "intro.md").read_text(encoding="utf-8").rstrip(),
         f"{summary_words(study)} {_by_acquisition(rows)}",
@@ -93,9 +98,26 @@ def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str
             [path.relative_to(ROOT).as_posix() for path in (*RESULTS, CONTROLLED, ELSEWHERE)],
         ),
         "## Figures",
-        *(f"![{path.stem}](reproduction/{path.name})" for path in drawn),
+        *figures({path.stem for path in FIGURES.glob("*.png")} - {COST}),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def figures(stems: set[str]) -> list[str]:
+    """The section of the figures.
+
+    Args:
+        stems: of the files that were drawn.
+
+    Returns:
+        Paragraphs in Markdown: what a figure shows, and the pictures of it.
+    """
+    paragraphs = []
+    for name, words in {**IN_WHOLE, **DRAWN}.items():
+        longer = [other for other in DRAWN if other != name and other.startswith(name)]
+        mine = sorted(stem for stem in stems if stem.startswith(name) and not stem.startswith(tuple(longer)))
+        paragraphs += [words, *(f"![{stem}](reproduction/{stem}.png)" for stem in mine)] if mine else []
+    return paragraphs
 
 
 def _by_acquisition(rows: pd.DataFrame) -> str:
@@ -190,7 +212,9 @@ def main() -> None:
     study = committed()
     for old in FIGURES.glob("*"):
         old.unlink()
-    write_figures(study, FIGURES, DRAWN, formats=("png",))
+    whole = study_of(study.table[study.table["dimension"] == WHOLE])
+    write_figures(whole, FIGURES, tuple(IN_WHOLE), formats=("png",))
+    write_figures(study, FIGURES, tuple(DRAWN), formats=("png",))
     (FIGURES / "index.md").unlink()
     if costs := read_csv():
         with styled():
