@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from benchmarks.defaults import maximizers, variants, wall_tasks
+from benchmarks.defaults import maximizers, trials, variants, wall_tasks
 from benchmarks.defaults.page import RESULTS, ROOT, pages
 from benchmarks.goals import goals_table
 from scipy import stats
@@ -21,6 +21,8 @@ from compbo.maximizers import CATALOGUE, make_maximizer
 from compbo.study.grid import load_grid
 from compbo.study.methods.defaults import settings_of
 from compbo.study.outputs.compact import from_bytes
+from compbo.surrogate.gp import fit_gp
+from compbo.surrogate.priors import dimension_scaled, paper
 
 
 @pytest.mark.parametrize(
@@ -258,3 +260,33 @@ def test_the_transform_that_orders_the_best_best_is_taken(order: dict[str, Any])
         expected[name] = stats.norm.logcdf(z[better]).mean()
     assert {name: one["order"] for name, one in order["models"].items()} == pytest.approx(expected, rel=1e-6)
     assert order["chosen"] == order["models"][max(expected, key=lambda name: expected[name])]["t"]
+
+
+class TestTrialsForManyDimensions:
+    def test_a_mixture_of_priors_has_the_slope_of_its_density(self) -> None:
+        prior = trials.either_lengthscale(20).lengthscale
+        x, h = np.array([0.05, 0.5, 2.0, 15.0]), 1e-6
+        both = (paper(20).lengthscale, dimension_scaled(20).lengthscale)
+        density = np.mean([np.exp(one.log_density(x)) for one in both], axis=0)
+        np.testing.assert_allclose(np.exp(prior.log_density(x)), density)
+        differences = (prior.log_density(x + h) - prior.log_density(x - h)) / (2 * h)
+        np.testing.assert_allclose(prior.slope(x), differences, rtol=1e-5)
+
+    def test_the_side_of_the_region_follows_successes_and_failures(self) -> None:
+        better, same = [10.0 - k for k in range(9)], [9.0] * 8
+        assert trials.region_side([10.0], 1, 1, 2) == 0.8
+        assert trials.region_side(better[:4], 1, 1, 2) == 1.6
+        assert trials.region_side(better, 1, 1, 2) == 1.6, "no longer than that"
+        assert trials.region_side([9.0, *same[:4]], 1, 1, 2) == 0.4
+        assert trials.region_side([9.0, *same[:2]], 1, 2, 2) == 0.8, "one batch of two"
+        assert trials.region_side([9.0] * 29, 1, 1, 2) == 0.8, "too short: from the start"
+        assert trials.region_side([9.0, *same], 1, 1, 8) == 0.4, "patience grows with the dimension"
+
+    def test_the_region_is_stretched_as_the_lengthscales_and_stays_in_the_cube(self) -> None:
+        x = torch.rand(12, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+        gp = fit_gp(x, torch.sin(6.0 * x[:, 0]))
+        box = trials.region(gp, torch.tensor([0.5, 0.95], dtype=torch.float64), 0.2)
+        length = gp.hyperparameters.lengthscale
+        assert float(length[1] / length[0]) > 1.5
+        assert float(box.upper[0] - box.lower[0]) < 0.2 < float(2 * (0.95 - box.lower[1]))
+        assert float(box.upper[1]) == 1.0

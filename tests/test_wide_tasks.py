@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from benchmarks.defaults import wide_page, wide_tasks
+from benchmarks.defaults import dimensions_page, wide_page, wide_tasks
 from benchmarks.defaults.variants import DEFAULT
 from benchmarks.defaults.wide_tasks import BOX, FAMILIES
 
@@ -84,3 +84,14 @@ def test_the_table_has_ratios_to_the_default_by_dimension() -> None:
     assert [row[0] for row in cells] == ["Optuna's GP", "the default", '`outputs="none"`']
     assert cells[0][1:] == ["0.71", "0.50 to 1.00", "1 of 2 tasks", "0.50", "1.00"]
     assert cells[2][1:] == ["3.17", "2.00 to 8.00", "0 of 3 tasks", "2.00", "4.00"]
+
+
+def test_trials_for_many_dimensions_are_told_apart_without_and_with_noise() -> None:
+    regrets = {
+        "wide:few_20": {DEFAULT: 0.1, "dimensions-region": 0.2},
+        "special:valley_normal1_20": {DEFAULT: 0.2, "dimensions-region": 0.1},
+    }
+    still, words, noisy = dimensions_page.dimensions_tables(made_up(regrets)).split("\n\n")
+    assert "noise" in words
+    assert "| all batches in a trust region | 2.00 |" in still
+    assert "| all batches in a trust region | 0.50 |" in noisy

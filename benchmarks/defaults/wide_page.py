@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,8 @@ from benchmarks.defaults.page import RESAMPLES, ROOT, normalised_regrets
 from benchmarks.defaults.variants import DEFAULT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
 RESULTS = ROOT / "results" / "wide.parquet"
@@ -17,11 +20,12 @@ BEGIN, END = "<!-- wide -->", "<!-- /wide -->"
 PEERS = {"optuna-gp": "Optuna's GP", "random-search": "random search"}
 
 
-def wide_table(table: pd.DataFrame) -> str:
+def wide_table(table: pd.DataFrame, names: Mapping[str, str] = MappingProxyType(PEERS)) -> str:
     """Every method in units of the default, over all tasks and by dimension, in Markdown.
 
     Args:
-        table: of the cells of wide.toml, named by their settings.
+        table: of cells on tasks whose names end with their dimension, named by their settings.
+        names: of methods that are no settings of the library.
 
     Returns:
         A row for every method, the best first; intervals are by a bootstrap over the tasks.
@@ -37,7 +41,7 @@ def wide_table(table: pd.DataFrame) -> str:
         low, high = _interval(found.to_numpy())
         each = [np.exp(ratios.loc[dimension == d, name].mean()) for d in dimensions]
         cells = [
-            f"`{name}`" if "=" in name else PEERS.get(name, name),
+            f"`{name}`" if "=" in name else names.get(name, name),
             f"{np.exp(found.mean()):.2f}",
             f"{low:.2f} to {high:.2f}",
             f"{int((found < 0).sum())} of {len(found)} tasks",
