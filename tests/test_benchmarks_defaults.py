@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from benchmarks import regrets
 from benchmarks.defaults import maximizers, trials, variants, wall_tasks
 from benchmarks.defaults.page import RESULTS, ROOT, pages
 from benchmarks.goals import goals_table
@@ -125,7 +126,8 @@ def tried(regrets: dict[float, float], spread: float = 0.05) -> pd.DataFrame:
             "status": "done",
             "floor": 0.0,
             "floor_kind": "optimum",
-            "best": [1.0, regret * float(np.exp(spread * noise.standard_normal()))],
+            "best": (curve := [1.0, regret * float(np.exp(spread * noise.standard_normal()))]),
+            "regret": curve,
         }
         for lr, regret in regrets.items()
         for task in ("a", "b", "c")
@@ -272,21 +274,35 @@ class TestTrialsForManyDimensions:
         differences = (prior.log_density(x + h) - prior.log_density(x - h)) / (2 * h)
         np.testing.assert_allclose(prior.slope(x), differences, rtol=1e-5)
 
-    def test_the_side_of_the_region_follows_successes_and_failures(self) -> None:
-        better, same = [10.0 - k for k in range(9)], [9.0] * 8
-        assert trials.region_side([10.0], 1, 1, 2) == 0.8
-        assert trials.region_side(better[:4], 1, 1, 2) == 1.6
-        assert trials.region_side(better, 1, 1, 2) == 1.6, "no longer than that"
-        assert trials.region_side([9.0, *same[:4]], 1, 1, 2) == 0.4
-        assert trials.region_side([9.0, *same[:2]], 1, 2, 2) == 0.8, "one batch of two"
-        assert trials.region_side([9.0] * 29, 1, 1, 2) == 0.8, "too short: from the start"
-        assert trials.region_side([9.0, *same], 1, 1, 8) == 0.4, "patience grows with the dimension"
+    def test_the_region_is_a_function_of_the_losses(self) -> None:
+        def length(losses: list[float], q: int = 1, dimensions: int = 2) -> float:
+            return trials.trust_region(losses, 1, q, dimensions).length
+
+        assert length([10.0]) == 0.8
+        assert length([10.0 - k for k in range(9)]) == 1.6
+        assert length([9.0] * 5) == 0.4
+        assert length([9.0] * 3, q=2) == 0.8, "one batch of two"
+        assert length([9.0] * 29) == 0.8, "over: from the start"
+        assert length([9.0] * 9, dimensions=8) == 0.4, "patience grows with the dimension"
 
     def test_the_region_is_stretched_as_the_lengthscales_and_stays_in_the_cube(self) -> None:
         x = torch.rand(12, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
         gp = fit_gp(x, torch.sin(6.0 * x[:, 0]))
-        box = trials.region(gp, torch.tensor([0.5, 0.95], dtype=torch.float64), 0.2)
+        box = trials.box_around(torch.tensor([0.5, 0.95], dtype=torch.float64), 0.2, gp)
         length = gp.hyperparameters.lengthscale
         assert float(length[1] / length[0]) > 1.5
         assert float(box.upper[0] - box.lower[0]) < 0.2 < float(2 * (0.95 - box.lower[1]))
         assert float(box.upper[1]) == 1.0
+
+
+def test_with_noise_the_regret_without_it_counts() -> None:
+    """The smallest value seen may lie below the optimum: it is the loss without noise of its point that is compared."""
+    rows = pd.DataFrame(
+        {
+            "task": ["noisy", "noisy", "unknown"],
+            "best": [[5.0, -9.0], [5.0, -2.0], [4.0, 1.0]],
+            "regret": [[4.0, 2.0], [4.0, 6.0], [np.nan, np.nan]],
+            "floor_kind": ["optimum", "optimum", "best known"],
+        }
+    )
+    assert regrets.normalised_regrets(rows).tolist() == [0.5, 1.5, regrets.SMALLEST + regrets.MARGIN]

@@ -20,6 +20,7 @@ from benchmarks.league.peers import process, turbo
 from benchmarks.league.peers.process import PeerError, PeerMethod
 from benchmarks.league.peers.turbo import TrustRegion, TurboMethod
 from benchmarks.league.peers.variables import to_numbers, to_points, variables_of
+from benchmarks.regrets import MARGIN, SMALLEST
 
 from compbo.seeds import stream
 from compbo.space import Float, Int, Ordinal, Space
@@ -409,8 +410,8 @@ def small_table() -> pd.DataFrame:
 def test_regrets_are_in_units_of_the_initial_design() -> None:
     runs = measures.runs_of(small_table()).set_index(["task", "method", "seed"])["regret"]
     assert runs["levy-6-shifted", "compbo", 1] == pytest.approx(0.2)
-    assert runs["rf-boston-mse", "compbo", 0] == pytest.approx(measures.SMALLEST + measures.MARGIN)
-    assert runs["rf-boston-mse", "random-search", 0] == pytest.approx(0.5 / 6.0 + measures.MARGIN)
+    assert runs["rf-boston-mse", "compbo", 0] == pytest.approx(SMALLEST + MARGIN)
+    assert runs["rf-boston-mse", "random-search", 0] == pytest.approx(0.5 / 6.0 + MARGIN)
     assert len(runs) == 9  # the failed one is none
 
 

@@ -68,7 +68,7 @@ def made_up(regrets: dict[str, dict[str, float]]) -> pd.DataFrame:
     rows = [(task, method, regret) for task, by_method in regrets.items() for method, regret in by_method.items()]
     table = pd.DataFrame(rows, columns=["task", "optimiser", "regret"])
     curves = [np.array([1.0, regret]) for regret in table["regret"]]
-    return table.assign(seed=0, status="done", floor=0.0, floor_kind="optimum", best=curves)
+    return table.assign(seed=0, status="done", floor=0.0, floor_kind="optimum", best=curves, regret=curves)
 
 
 def test_the_table_has_ratios_to_the_default_by_dimension() -> None:

@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.defaults.trials import either_lengthscale, region, region_side
+from benchmarks.defaults.trials import box_around, either_lengthscale, trust_region
 from compbo.bo.duplicates import distinct_points
 from compbo.bo.model import log_evidence, model_of
 from compbo.bo.propose import AcquisitionProblem, propose
@@ -21,9 +21,13 @@ from compbo.study.methods.registry import MethodKind, register_method
 from compbo.surrogate import priors as library
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
+    from compbo.bo.history import Observations
     from compbo.study.cell import Cell
     from compbo.study.methods.method import Point
     from compbo.study.tasks import Task
+    from compbo.surrogate.gp import GP
 
 
 class ByEvidence(DefaultMethod):
@@ -64,6 +68,10 @@ class InRegion(DefaultMethod):
         super().__init__(cell, task)
         self._initial = 0
 
+    def incumbents(self, gp: GP, observations: Observations) -> Tensor:  # noqa: ARG002 - of subclasses
+        """The points (k, d) around which raw batches are drawn, best first."""
+        return observations.incumbents(INCUMBENTS)
+
     def ask(self, count: int) -> list[Point]:
         """The next joint batch."""
         optimizer, settings = self._optimizer, self.settings
@@ -76,10 +84,10 @@ class InRegion(DefaultMethod):
             gp.posterior,
             acquisition_of(settings, observations, count),
             gp.best,
-            incumbents=observations.incumbents(INCUMBENTS),
+            incumbents=self.incumbents(gp, observations),
         )
         losses = [math.inf if e.value is None else e.value for e in history.evaluations]
-        side = region_side(losses, self._initial, count, gp.posterior.dim)
+        region = trust_region(losses, self._initial, count, gp.posterior.dim)
         confined = problem.acquisition.name in self.turns
         batch, telemetry = propose(
             problem,
@@ -89,7 +97,7 @@ class InRegion(DefaultMethod):
             budget=settings.budget,
             starts=settings.starts,
             minibatch=settings.minibatch,
-            box=region(gp, problem.incumbents[0], side) if confined else None,
+            box=box_around(problem.incumbents[0], region.length, gp) if confined else None,
         )
         self._found: Any = telemetry.to_dict()
         return distinct_points(space, history, batch, problem, noisy=False, generator=generator).points
@@ -111,8 +119,25 @@ class HalfInRegion(InRegion):
     turns = ("sr",)
 
 
+class SmoothedIncumbents(InRegion):
+    """The default with incumbents by the posterior mean, not by the values, which noise may flatter.
+
+    Args:
+        cell: the experiment.
+        task: of the cell.
+    """
+
+    turns = ()
+
+    def incumbents(self, gp: GP, observations: Observations) -> Tensor:
+        """The points (k, d) with the highest means, best first."""
+        mean, _ = gp.marginals(observations.x)
+        return observations.x[mean.argsort(descending=True, stable=True)[:INCUMBENTS]]
+
+
 library.PRIOR_SETS["either-lengthscale"] = either_lengthscale
 register_method("dimensions-mixture", MethodKind(DefaultMethod, options=settings_with(priors="either-lengthscale")))
 register_method("dimensions-evidence", MethodKind(ByEvidence, options=settings_with()))
 register_method("dimensions-region", MethodKind(InRegion, options=settings_with()))
 register_method("dimensions-half-region", MethodKind(HalfInRegion, options=settings_with()))
+register_method("dimensions-smoothed", MethodKind(SmoothedIncumbents, options=settings_with()))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from benchmarks import regrets
 from benchmarks.defaults import many_workers
 from benchmarks.defaults.variants import DEFAULT, labelled
 from compbo.study.outputs.compact import finished, from_bytes
@@ -42,8 +43,6 @@ BEFORE = 'maximizer="CAdam-ME", outputs="yeo-johnson"'
 NO_LEVELS = f"{BEFORE}, levels=False"
 NO_RACE = 'outputs="yeo-johnson"'
 RACES = ("race=True", "race=True, polish=True")  # beside that
-SMALLEST = 1e-3  # of a normalised regret: below it runs count as equal
-MARGIN = 0.05  # by which the smallest loss lies below the best of all runs, where it is not known
 RESAMPLES = 2000
 
 
@@ -60,22 +59,17 @@ class Effect(NamedTuple):
 
 
 def normalised_regrets(table: pd.DataFrame) -> pd.Series:
-    """(last loss - smallest) / (best loss of the initial design - smallest) by task, seed and method.
+    """The normalised final regrets by task, seed and method.
 
     Args:
         table: of the cells; every task, seed and method once.
 
     Returns:
-        Numbers from `SMALLEST` on. The smallest loss is the optimum; where it is not known, the best of all runs, which
-        then has a regret of `MARGIN`, so that one lucky run does not make all others infinitely bad.
+        As `benchmarks.regrets` has them.
     """
     rows = finished(table)
-    first, last = rows["best"].map(lambda curve: curve[0]), rows["best"].map(lambda curve: curve[-1])
-    seen = last.groupby(rows["task"]).transform("min")
-    least = rows["floor"].where(rows["floor_kind"] == "optimum", seen)
     index = pd.MultiIndex.from_frame(rows[["task", "seed", "optimiser"]])
-    margin = np.where(rows["floor_kind"] == "optimum", 0.0, MARGIN)
-    return pd.Series((((last - least) / (first - least)).clip(SMALLEST, 1.0) + margin).to_numpy(), index=index)
+    return pd.Series(regrets.normalised_regrets(rows), index=index)
 
 
 def effects(regret: pd.Series, base: str = BASE) -> list[Effect]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from benchmarks.league.peers.turbo import TrustRegion, sides
 from compbo.surrogate.priors import Gamma, LogNormal, PriorSet, dimension_scaled, paper
-from compbo.types import DTYPE, Box
+from compbo.types import Box
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,10 +19,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from compbo.surrogate.gp import GP
-
-LONGEST, FIRST, SHORTEST = 1.6, 0.8, 0.5**7  # side of the region, in the unit cube
-SUCCESSES = 3  # in a row, before the region grows
-LEAST_GAIN = 1e-3  # of the size of the best value: less is no success
 
 
 class Mixture(NamedTuple):
@@ -51,8 +49,8 @@ def either_lengthscale(dimensions: int) -> PriorSet:
     return paper(dimensions)._replace(lengthscale=Mixture(Gamma(3.0, 6.0), other))
 
 
-def region_side(losses: Sequence[float], initial: int, q: int, dimensions: int) -> float:
-    """The side of TuRBO's trust region after some batches (Eriksson et al., 2019), a function of the losses alone.
+def trust_region(losses: Sequence[float], initial: int, q: int, dimensions: int) -> TrustRegion:
+    """TuRBO's trust region after some batches, a function of the losses alone.
 
     Args:
         losses: in the order of arrival.
@@ -61,33 +59,21 @@ def region_side(losses: Sequence[float], initial: int, q: int, dimensions: int) 
         dimensions: of the space.
 
     Returns:
-        Twice as long after three batches in a row that found something better, half as long after several that did
-        not; from the start again when it gets too short.
+        Its state. A region that is over begins anew around the best point.
 
-    >>> region_side([5.0, 4.0, 3.0, 2.0, 1.0, 0.5], 3, 1, 1)
+    >>> trust_region([5.0, 4.0, 3.0, 2.0], 1, 1, 2).length
     1.6
     """
-    side, successes, failures = FIRST, 0, 0
-    patience = math.ceil(max(4.0, dimensions) / q)
-    best = min(losses[:initial])
+    first = TrustRegion(failures_to_shrink=math.ceil(max(4.0, dimensions) / q), best=min(losses[:initial]))
+    region = first
     for start in range(initial, len(losses), q):
-        lowest = min(losses[start : start + q])
-        if lowest < best - LEAST_GAIN * abs(best):
-            successes, failures = successes + 1, 0
-        else:
-            successes, failures = 0, failures + 1
-        best = min(best, lowest)
-        if successes == SUCCESSES:
-            side, successes = min(2.0 * side, LONGEST), 0
-        elif failures == patience:
-            side, failures = side / 2.0, 0
-        if side < SHORTEST:
-            side, successes, failures = FIRST, 0, 0
-    return side
+        region = region.after(losses[start : start + q])
+        if region.is_over:
+            region = replace(first, best=region.best)
+    return region
 
 
-def region(gp: GP, centre: Tensor, side: float) -> Box:
-    """The box around a centre (d,) whose sides are in the ratio of the lengthscales, within the unit cube."""
-    weights = gp.hyperparameters.lengthscale.to(DTYPE)
-    half = 0.5 * side * weights / weights.log().mean().exp()
+def box_around(centre: Tensor, length: float, gp: GP) -> Box:
+    """The box around a centre (d,) of a base side, longer where the model changes slowly, within the unit cube."""
+    half = 0.5 * sides(length, gp.hyperparameters.lengthscale)
     return Box((centre - half).clamp(0.0, 1.0), (centre + half).clamp(0.0, 1.0))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.league import measures
+from benchmarks.regrets import SMALLEST
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +71,7 @@ def draw(runs: pd.DataFrame, path: Path) -> None:
             x, y = profile(regrets[method].to_numpy())
             colour, line = LOOKS[method]
             axes.step(
-                [measures.SMALLEST, *x, 2.0],
+                [SMALLEST, *x, 2.0],
                 [0.0, *y, 1.0],
                 where="post",
                 color=colour,
@@ -80,7 +81,7 @@ def draw(runs: pd.DataFrame, path: Path) -> None:
             )
         axes.set_title(f"{group} ({len(regrets)} runs of each)", fontsize=10)
         axes.set_xscale("log")
-        axes.set_xlim(measures.SMALLEST, 1.5)
+        axes.set_xlim(SMALLEST, 1.5)
         axes.spines[["top", "right"]].set_visible(False)
     for axes in panels[-1]:
         axes.set_xlabel("normalised regret")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.league.tasks import MIXED
+from benchmarks.regrets import normalised_regrets
 from compbo.study.outputs.compact import finished
 from compbo.study.outputs.statistics.bootstrap import Estimate, estimate
 from compbo.study.results.scores import win_shares
@@ -19,8 +20,6 @@ from compbo.study.tasks import BayesmarkTask, parse_builtin
 OURS, RANDOM = "compbo", "random-search"
 WITHOUT_MODEL = (RANDOM, "pycma")
 GROUPS = ("2 to 6 dimensions", "16 to 20 dimensions", "60 dimensions and more", "noisy", "mixed", "tuning tasks")
-SMALLEST = 1e-3  # of a normalised regret: below it runs count as equal
-MARGIN = 0.05  # by which the smallest loss lies below the best of all runs, where it is not known
 
 
 def group_of(task: str, dimension: int) -> str:
@@ -37,10 +36,7 @@ def group_of(task: str, dimension: int) -> str:
 def runs_of(table: pd.DataFrame) -> pd.DataFrame:
     """A row for every finished run: task, group, batch, evaluations, seed, method, regret, seconds.
 
-    regret: normalised, that of the last best point in units of that of the best initial point. Where the optimum is not
-    known, the best loss of all runs on the task stands for it, and `MARGIN` is added, so that one lucky run does not
-    make all others infinitely bad. On noisy tasks it is the regret without noise, and may exceed 1.
-
+    regret: normalised.
     seconds: of an ask, the median of the run.
     """
     rows = finished(table)
@@ -57,17 +53,6 @@ def runs_of(table: pd.DataFrame) -> pd.DataFrame:
             "seconds": [float(np.median(seconds)) for seconds in rows["ask_seconds"]],
         }
     )
-
-
-def normalised_regrets(rows: pd.DataFrame) -> np.ndarray:
-    """Numbers from `SMALLEST` on, one for every row."""
-    last = rows["best"].map(lambda curve: curve[-1])
-    least = last.groupby(rows["task"]).transform("min")
-    known = rows["floor_kind"] == "optimum"
-    first_regret = rows["regret"].map(lambda curve: curve[0]).where(known, rows["best"].map(lambda c: c[0]) - least)
-    last_regret = rows["regret"].map(lambda curve: curve[-1]).where(known, last - least)
-    ratio = (last_regret / first_regret).where(first_regret > 0, 1.0)  # nothing was left to gain
-    return np.asarray(ratio.clip(lower=SMALLEST) + np.where(known, 0.0, MARGIN), dtype=np.float64)
 
 
 class Versus(NamedTuple):

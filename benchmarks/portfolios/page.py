@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from benchmarks.defaults.page import PAGE, RESAMPLES, SMALLEST
+from benchmarks.defaults.page import PAGE, RESAMPLES
 from benchmarks.portfolios.measure import load
 from benchmarks.portfolios.policies import VARIANTS
+from benchmarks.regrets import SMALLEST
 
 BEGIN, END = "<!-- portfolios -->", "<!-- /portfolios -->"
 BASE = "default"
