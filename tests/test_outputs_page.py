@@ -42,7 +42,7 @@ def test_an_answer_quotes_the_difference_and_its_interval() -> None:
     verdict, words = answer(study_of_runs(*pairs("Adam-ERM", "Adam-FSM", 0.1)), 1)
     assert verdict == "yes"
     assert "FSM minus ERM in normalised final regret is -0.100 [-0.100, -0.100]" in words
-    assert "over the 5 tasks" in words
+    assert "over the 5 functions" in words
     assert "FSM ends lower." in words
     verdict, words = answer(study_of_runs(*pairs("Adam-FSM", "Adam-ERM", 0.1)), 1)
     assert verdict == "no, the reverse"
@@ -56,7 +56,7 @@ def test_no_difference_and_too_few_data_are_said() -> None:
     assert "The interval holds 0" in words
     verdict, words = answer(study_of_runs(*pairs("Adam-ERM", "Adam-FSM", 0.1, tasks=2)), 1)
     assert verdict == "too few data"
-    assert "too few data for an answer: 2 tasks (black box × acquisition), 2 runs" in words
+    assert "too few data for an answer: 2 black boxes, 2 runs" in words
     assert "-0.100 (no interval: too few runs)" in words
 
 
@@ -74,7 +74,28 @@ def test_classes_are_compared_where_all_of_their_members_ran() -> None:
     part = [(f"{f}-60", name, "ei", 0, end) for f in FUNCTIONS for name, end in (("Adam-ERM", 0.1), ("NASA", 0.9))]
     verdict, words = answer(study_of_runs(*whole, *part), 2)
     assert verdict == "no difference above 0.05"
-    assert "is 0.000 [0.000, 0.000] over 5 tasks in 16D, where all members ran." in words
+    assert "is 0.000 [0.000, 0.000] over 5 functions in 16D, where all members ran." in words
+
+
+def test_a_start_from_which_a_member_did_not_run_is_left_out() -> None:
+    """The median of the members that ran there would be that of another class."""
+    whole = [(f"{f}-16", name, "ei", 0, 0.5) for f in FUNCTIONS for name in ("Adam-ERM", "CAdam", "NASA")]
+    half = [(f"{f}-16", name, "ei", 1, end) for f in FUNCTIONS for name, end in (("Adam-ERM", 0.1), ("NASA", 0.9))]
+    _, words = answer(study_of_runs(*whole, *half), 2)
+    assert "is 0.000 [0.000, 0.000] over 5 functions." in words
+
+
+def test_forms_are_compared_where_both_moved() -> None:
+    """Two that did nothing are alike for another reason."""
+    rows = []
+    for cell in cells([f"{f}-{d}" for f in FUNCTIONS for d in (16, 60)], ["NASA", "NASA-ME"], ["ucb"], [0]):
+        still = cell.task.endswith("-60")
+        end = 0.5 if still or cell.method.maximizer == "NASA" else 0.7
+        verdict = ["did not move" if still else "climbed"] * 6
+        rows.append(row(cell, regret=[1.0] * 6 + [end], verdict=verdict))
+    verdict, words = answer(study_of(compact(full(rows))), 3)
+    assert verdict == "they cost some regret"
+    assert "is 0.200 [0.200, 0.200] on average over 1 optimiser and 5 functions, where all of them moved" in words
 
 
 def test_rules_are_averaged_on_the_tasks_that_all_of_them_ran() -> None:
@@ -82,7 +103,7 @@ def test_rules_are_averaged_on_the_tasks_that_all_of_them_ran() -> None:
     alone = [(f"{f}-60", name, "ei", 0, end) for f in FUNCTIONS for name, end in (("Adam-ERM", 0.9), ("Adam-FSM", 0.1))]
     _, words = answer(study_of_runs(*both, *alone), 1)
     assert "With 2 rules in both forms, FSM minus ERM in normalised final regret is 0.000 [0.000, 0.000]" in words
-    assert "over the 5 tasks that all of them ran" in words
+    assert "over the 5 functions that all of them ran" in words
 
 
 def test_the_same_rule_without_a_tracker_is_the_control() -> None:
@@ -137,7 +158,8 @@ def test_tuning_tasks_are_compared_by_their_scores() -> None:
             rows.append(row(cell, best=loss))
     verdict, words = answer(study_of(compact(full(rows))), 5)
     assert verdict == "better"
-    assert "minus non-compositional optimisers is 25.0 [25.0, 25.0]" in words
+    assert "On 5 tuning tasks under EI" in words
+    assert "compositional (CAdam) minus non-compositional optimisers (Adam-FSM) is 25.0 [25.0, 25.0]" in words
     assert "Regression: the median score is 50 [50, 50] with and 25 [25, 25] without composition" in words
     assert "dt 25.0 (no interval: too few runs)" in words
 

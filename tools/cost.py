@@ -94,10 +94,13 @@ def _in_words(seconds: dict[str, list[float]], megabytes: dict[str, list[float]]
         return f"{of['first-comp'][place] / max(of['first'][place], SMALLEST_MB / 10):.2f}"
 
     times, memory = ([ratio(of, place) for place in (0, -1)] for of in (seconds, megabytes))
+    growth = [f"{seconds[group][-1] / seconds[group][0]:.1f}" for group in ("first-comp", "first")]
     return (
         f"The median first-order compositional optimiser takes {times[0]} times as long as the median one without "
         f"composition in {dimensions[0]} dimensions and {times[1]} times in {dimensions[-1]}, with {memory[0]} and "
-        f"{memory[1]} times the memory."
+        f"{memory[1]} times the memory. From {dimensions[0]} to {dimensions[-1]} dimensions the times of both classes "
+        f"grow by factors of {growth[0]} and {growth[1]}. CAdam, CAdam-ME and ASCGA evaluate the posterior twice in a "
+        "step, the others once."
     )
 
 

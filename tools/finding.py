@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compbo.study.outputs.page.answer import LEVEL
 from compbo.study.outputs.phrases import with_interval
 from compbo.words import counted
-from tools.claims import CLAIMS, HOLDS, OURS, SAID, Claim, compare, compared, each_dimension, verdict
+from tools.claims import (
+    CLAIMS,
+    HOLDS,
+    OURS,
+    SAID,
+    Claim,
+    compare,
+    compared,
+    each_dimension,
+    judged_share,
+    share_of_wins,
+    verdict,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,16 +48,18 @@ def finding(rows: pd.DataFrame) -> str:
 
 
 def _count(rows: pd.DataFrame) -> str:
-    verdicts = {claim: verdict(rows, claim) for claim in CLAIMS}
-    holds = [claim for claim, said in verdicts.items() if said == HOLDS]
-    fails = [claim for claim, said in verdicts.items() if said.startswith("does not hold")]
-    named = f" ({'; '.join(compared(claim).replace(' minus ', ' against ') for claim in fails)})" if fails else ""
+    verdicts = {compared(claim).replace(" minus ", " against "): verdict(rows, claim) for claim in CLAIMS}
+    if found := share_of_wins(rows):
+        verdicts["share of tasks won by compositional optimisers"] = judged_share(found)
+    holds, level = (sum(said == words for said in verdicts.values()) for words in (HOLDS, LEVEL))
+    fails = {what: said.rpartition(": ")[2] for what, said in verdicts.items() if said.startswith("does not hold")}
+    named = f" ({'; '.join(f'{what}: {said}' for what, said in fails.items())})" if fails else ""
     dimensions, seeds = sorted(set(rows["dimension"])), counted(rows["seed"].nunique(), "seed")
     return (
-        f"On {counted(len(rows), 'run')} in {dimensions[0]} to {dimensions[-1]} dimensions with up to {seeds}, of the "
-        f"paper's {len(CLAIMS)} claims {len(holds)} hold{'s' * (len(holds) == 1)}, "
-        f"{len(fails)} do{'es' * (len(fails) == 1)} not{named}, and {len(CLAIMS) - len(holds) - len(fails)} cannot be "
-        "told."
+        f"On {counted(len(rows), 'run')} on five functions in {dimensions[0]} to {dimensions[-1]} dimensions with up "
+        f"to {seeds}, of {len(verdicts)} statements of the paper {holds} hold{'s' * (holds == 1)}, {len(fails)} "
+        f"do{'es' * (len(fails) == 1)} not{named}, {level} show{'s' * (level == 1)} {LEVEL} in normalised final "
+        f"regret, and {len(verdicts) - holds - len(fails) - level} cannot be told."
     )
 
 

@@ -15,6 +15,7 @@ from benchmarks.readme import filled
 from compbo.study.outputs.axes import PLAIN, SHIFTED
 from compbo.study.outputs.compact import from_bytes
 from compbo.study.outputs.figures.canvas import save, styled
+from compbo.study.outputs.figures.cost import read_memory
 from compbo.study.outputs.page.answers import answers
 from compbo.study.outputs.runs import NothingToShowError, Study, study_of
 from compbo.study.outputs.several import merged
@@ -53,6 +54,7 @@ DRAWN = {
     "bayesmark-boxes": "The same, by the best, the median and the mean member of both classes.",
 }
 COST = "cost"
+MEMORY = ROOT / "benchmarks" / "memory.csv"
 
 
 def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str:
@@ -87,7 +89,8 @@ def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str
         "## The optimum elsewhere",
         *shifted.section(rows, study_of(elsewhere).synthetic(SHIFTED)),
         "## The paper's five questions",
-        *(_answer(number, answer) for number, answer in enumerate(answers(study), 1)),
+        *(_answer(number, answer) for number, answer in enumerate(answers(study, read_memory(MEMORY)), 1)),
+        "Seconds of the runs were taken beside other runs; those of an idle machine are [below](#cost).",
         "## Table 1 beside the paper's",
         _table1(study),
         "## Cost",

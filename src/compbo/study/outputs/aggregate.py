@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from compbo.study.outputs.axes import CLASSES, sorted_optimisers
-from compbo.study.outputs.runs import BLOCK, blocks, contest_places, matrix
+from compbo.study.outputs.runs import BLOCK, black_boxes, blocks, contest_places, matrix
 from compbo.study.outputs.statistics.bootstrap import Estimate, estimate, mean
 from compbo.study.outputs.statistics.student import mean_over_tasks
 
@@ -82,11 +82,17 @@ def by_optimiser(rows: pd.DataFrame, column: str = "curve", statistic: Statistic
 def common_blocks(rows: pd.DataFrame, names: list[str], by: str = "optimiser") -> pd.DataFrame:
     """The rows of these optimisers on the tasks, acquisition functions and seeds that all of them ran.
 
-    names: of the optimisers, or of classes if `by` is "group".
+    names: of the optimisers, or of classes if `by` is "group". Of a class, all members that ran in that dimension must
+    have run there: the median of some is another number.
     """
     chosen = rows[rows[by].isin(names)]
-    ran = chosen.groupby([*BLOCK, "seed"])[by].transform("nunique")
-    return chosen[ran == len(names)]
+    start = chosen.groupby([*BLOCK, "seed"])
+    together = start[by].transform("nunique") == len(names)
+    if by == "group":
+        together &= start["optimiser"].transform("nunique") == chosen.groupby("dimension")["optimiser"].transform(
+            "nunique"
+        )
+    return chosen[together]
 
 
 def whole_classes(rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
@@ -102,15 +108,27 @@ def whole_classes(rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
 
 
 def paired_difference(
-    rows: pd.DataFrame, first: str, second: str, by: str = "optimiser", column: str = "nfr"
+    rows: pd.DataFrame, first: str, second: str, by: str = "optimiser", column: str = "nfr", how: How = FAIR
 ) -> Estimate:
     """First minus second in a column of the rows, run by run from the same start, over the tasks that both ran.
 
-    Where `by` names groups of several optimisers, the median member of each stands for it. The interval is Student's
-    over tasks.
+    Where `by` names groups of several optimisers, the median member of each stands for it, or the best. The interval is
+    Student's over black boxes.
     """
     both = common_blocks(rows, [first, second], by)
-    keys = [*BLOCK, "seed"]
-    sides = [both[both[by] == name].groupby(keys, sort=True)[column].median() for name in (first, second)]
+    keys = [*BLOCK, "seed", "function"]
+    reduce = "min" if how == PAPER else "median"
+    sides = [both[both[by] == name].groupby(keys, sort=True)[column].agg(reduce) for name in (first, second)]
     difference = (sides[0] - sides[1]).dropna().reset_index()
-    return mean_over_tasks(difference[column].to_numpy(), blocks(difference))
+    return over_black_boxes(difference, column)
+
+
+def over_black_boxes(rows: pd.DataFrame, column: str) -> Estimate:
+    """The mean of a column of the rows with Student's interval over black boxes (`black_boxes`).
+
+    The tasks of a black box, it under an acquisition function in a dimension, count the same, and so do their seeds.
+    """
+    known = rows[rows[column].notna()]
+    tasks = known.groupby([*BLOCK, "function"], sort=True)[column].mean().reset_index()
+    found = mean_over_tasks(tasks[column].to_numpy(), black_boxes(tasks))
+    return found._replace(runs=len(known))

@@ -108,6 +108,14 @@ def blocks(rows: pd.DataFrame) -> NDArray[np.object_]:
     return (rows["task"] + "|" + rows["acquisition"]).to_numpy(dtype=object)
 
 
+def black_boxes(rows: pd.DataFrame) -> NDArray[np.object_]:
+    """The black box of every row: its function in any dimension, else its task.
+
+    What an average is about: a function under another acquisition function or in another dimension is no new one.
+    """
+    return rows["function"].where(rows["function"] != "", rows["task"]).to_numpy(dtype=object)
+
+
 def contest_places(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.int64]]]:
     """The stratum and the places of the rows of every task, acquisition function and seed, in their order."""
     numbered = rows.reset_index(drop=True).groupby([*BLOCK, "seed"], sort=True).indices

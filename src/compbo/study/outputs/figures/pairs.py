@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from compbo.study.outputs.aggregate import by_optimiser, common_blocks, paired_difference
+from compbo.study.outputs.aggregate import by_optimiser, common_blocks, over_black_boxes, paired_difference
 from compbo.study.outputs.axes import method_axes, sorted_optimisers
 from compbo.study.outputs.figures.canvas import Drawing, EndLabel, curve, footnote, forest, label_ends, panels
 from compbo.study.outputs.figures.regret import STEPS, named, require_synthetic
 from compbo.study.outputs.look import DASHED, SOLID, Look, look
 from compbo.study.outputs.phrases import basis, intervals
-from compbo.study.outputs.runs import NothingToShowError, blocks
-from compbo.study.outputs.statistics.student import mean_over_tasks
+from compbo.study.outputs.runs import NothingToShowError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,16 +72,19 @@ def _figures(study: Study, stem: str, find: Find, forms: tuple[str, str], needed
 
 
 def all_pairs_difference(rows: pd.DataFrame, pairs: list[FormPair]) -> Estimate:
-    """Second minus first in final regret: the mean over all pairs, on the tasks and seeds that all of them ran."""
+    """Second minus first in final regret: the mean over all pairs, on the tasks and seeds that all of them ran.
+
+    The interval is Student's over black boxes.
+    """
     sides = []
     for pair in pairs:
         both = common_blocks(rows, [pair.first, pair.second])
-        wide = both.pivot_table(index=["task", "acquisition", "seed"], columns="optimiser", values="nfr")
+        wide = both.pivot_table(index=["task", "acquisition", "seed", "function"], columns="optimiser", values="nfr")
         sides.append((wide[pair.second] - wide[pair.first]).rename(pair.title))
     import pandas as pd
 
     difference = pd.concat(sides, axis=1).dropna().mean(axis=1).rename("difference").reset_index()
-    return mean_over_tasks(difference["difference"].to_numpy(), blocks(difference))
+    return over_black_boxes(difference, "difference")
 
 
 def _drawing(rows: pd.DataFrame, pairs: list[FormPair], forms: tuple[str, str]) -> Drawing:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from compbo.study.outputs.runs import Study
     from compbo.study.outputs.statistics.bootstrap import Estimate
 
-FEWEST_TASKS = 5  # black box x acquisition: below it no answer is given, only the numbers
+FEWEST_TASKS = 5  # black boxes: below it no answer is given, only the numbers
 FIRST, COMP = "first", "first-comp"  # the classes that the questions compare
 UNDECIDED, TOO_FEW = "cannot be told", "too few data"
 MARGIN = 0.05  # of normalised regret: a twentieth of what the initial design leaves; less is no difference that matters
@@ -48,8 +48,8 @@ def decide(found: Estimate, below: str, above: str, margin: float = 0.0) -> str:
 def why_too_few(found: Estimate) -> str:
     """A sentence that says how few data there are in what was found."""
     return (
-        f"That is too few data for an answer: {counted(found.tasks, 'task')} (black box × acquisition), "
-        f"{counted(found.runs, 'run')}; it takes {FEWEST_TASKS} tasks and an interval."
+        f"That is too few data for an answer: {found.tasks} black box{'es' * (found.tasks != 1)}, "
+        f"{counted(found.runs, 'run')}; it takes {FEWEST_TASKS} and an interval."
     )
 
 

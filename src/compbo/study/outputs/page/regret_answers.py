@@ -48,8 +48,8 @@ def finite_sums(study: Study) -> Answer:
         verdict = verdict or said
         lead = (
             f"{where}With {counted(len(pairs), 'rule')} in both forms, FSM minus ERM in normalised final regret is "
-            f"{with_interval(found, 3)} on average over the {counted(found.tasks, 'task')} that all of them ran, run "
-            "by run from the same start."
+            f"{with_interval(found, 3)} on average over the {counted(found.tasks, 'function')} that all of them ran, "
+            "run by run from the same start."
         )
         sentences += [
             lead,
@@ -75,7 +75,7 @@ def compositional(study: Study) -> Answer:
         lead = (
             f"{where}Fairly compared, by the median member of each class, first-order compositional minus "
             f"first-order non-compositional optimisers in normalised final regret is {with_interval(found, 3)} over "
-            f"{counted(found.tasks, 'task')}{_where_whole(rows, whole)}."
+            f"{counted(found.tasks, 'function')}{_where_whole(rows, whole)}."
         )
         sentences += [
             lead,
@@ -120,7 +120,7 @@ def _wins(study: Study) -> list[str]:
     """A sentence with the paper's measure, which says that it is the paper's."""
     if PLAIN not in study.variants:
         return []
-    rows = contest_rows(study, PLAIN)
+    rows = contest_rows(study.synthetic(PLAIN))
     ours = rows[rows["category"] == "Comp"]
     if not len(ours):
         return []

@@ -39,7 +39,7 @@ def _cell(value: Any, places: int = 3) -> str:
 
 def sortable_table1(study: Study, variant: str) -> Table | None:
     """Table 1 of a variant: a row per optimiser and subtotal, two columns per dimension, the paper's numbers beside."""
-    rows = contest_rows(study, variant)
+    rows = contest_rows(study.synthetic(variant))
     if not len(rows):
         return None
     records = records_of(rows, variant)

@@ -116,14 +116,13 @@ def entry(rows: pd.DataFrame) -> LineScore:
     )
 
 
-def contest_rows(study: Study, variant: str) -> pd.DataFrame:
-    """The runs on functions of a variant with their share of their contest.
+def contest_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, runs on functions of a variant, with their share of their contest.
 
     The paper's optimisers compete among themselves, as they did there; those from after it compete with all.
     """
     import pandas as pd
 
-    rows = study.synthetic(variant)
     of_paper = scores.contests(rows[rows["category"].isin(CATEGORIES[:2])])
     everyone = scores.contests(rows[rows["category"].isin(CATEGORIES)])
     return pd.concat([of_paper, everyone[everyone["category"] == "extended"]])
@@ -132,7 +131,8 @@ def contest_rows(study: Study, variant: str) -> pd.DataFrame:
 def table1(study: Study) -> dict[str, Table]:
     """Table 1 for every variant of the functions; the paper's numbers stand beside those of the plain ones."""
     return {
-        named("table1", variant): _table(contest_rows(study, variant), variant) for variant in require_synthetic(study)
+        named("table1", variant): _table(contest_rows(study.synthetic(variant)), variant)
+        for variant in require_synthetic(study)
     }
 
 
