@@ -29,7 +29,7 @@ def test_the_interval_over_tasks_is_students() -> None:
     found = mean_over_tasks(np.repeat(differences, 2), np.repeat(list("abcde"), 2))  # two equal runs say no more
     by_scipy = stats.ttest_1samp(differences, 0.0).confidence_interval(0.95)
     assert (float(found.low), float(found.high)) == pytest.approx((by_scipy.low, by_scipy.high))
-    assert (found.unit, found.tasks, found.runs) == ("student", 5, 10)
+    assert (found.unit, found.tasks, found.runs) == ("black boxes", 5, 10)
     few = mean_over_tasks([1.0, 3.0, np.nan], ["a", "b", "c"])
     assert (float(few.value), few.unit, few.tasks) == (2.0, "nothing", 2)
     assert mean_over_tasks([], []).runs == 0

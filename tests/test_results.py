@@ -217,7 +217,7 @@ def test_every_claim_has_a_verdict() -> None:
 def test_a_claim_is_judged_by_its_interval(low: float, high: float, alike: bool, words: str) -> None:
     ends = (np.asarray((low + high) / 2), np.asarray(low), np.asarray(high))
     claim = claims.Claim("", "first", "zeroth", alike=alike)
-    assert claims.judged(claim, Estimate(*ends, unit="student", tasks=5, runs=10)) == words
+    assert claims.judged(claim, Estimate(*ends, unit="black boxes", tasks=5, runs=10)) == words
 
 
 def test_the_share_of_wins_is_judged_by_the_papers() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 UNITS = {
     "seeds": "95\u00a0% bootstrap intervals over seeds, within tasks",
     "tasks": "95\u00a0% bootstrap intervals over tasks (not all have several seeds)",
-    "student": "95\u00a0% intervals over black boxes by Student's t",
+    "black boxes": "95\u00a0% intervals over black boxes by Student's t",
     "nothing": "no intervals: too few runs",
 }
 DASH = "–"

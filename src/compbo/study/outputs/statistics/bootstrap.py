@@ -26,7 +26,7 @@ RESAMPLES = 2000
 LEVEL = 0.95
 FEWEST_TASKS = 3  # that can be resampled
 
-Unit = Literal["seeds", "tasks", "student", "nothing"]
+Unit = Literal["seeds", "tasks", "black boxes", "nothing"]
 
 
 class Resampling(NamedTuple):
@@ -43,7 +43,7 @@ class Estimate(NamedTuple):
     value: Array
     low: Array  # end of the interval
     high: Array  # end of the interval
-    unit: Unit  # what was resampled; student: tasks, by Student's t
+    unit: Unit  # what was resampled; black boxes: by Student's t over them
     tasks: int  # how many
     runs: int  # how many
 

@@ -39,4 +39,4 @@ def mean_over_tasks(values: ArrayLike, strata: ArrayLike) -> Estimate:
     if n < FEWEST_TASKS:
         return Estimate(value, nothing, nothing, "nothing", n, len(array))
     half = stats.t.ppf((1.0 + LEVEL) / 2.0, n - 1) * means.std(ddof=1) / np.sqrt(n)
-    return Estimate(value, value - half, value + half, "student", n, len(array))
+    return Estimate(value, value - half, value + half, "black boxes", n, len(array))
