@@ -308,7 +308,7 @@ def committed(path: Path) -> pd.DataFrame:
 
 def pages() -> dict[Path, str]:
     """The pages with their tables as the committed results have them, by path."""
-    from benchmarks.defaults import outputs_page, priors_page, wide_page  # which are made of what is here
+    from benchmarks.defaults import dimensions_page, outputs_page, priors_page, wide_page  # made of what is here
 
     table, special = committed(RESULTS), committed(SPECIAL)
     regret = normalised_regrets(table)
@@ -320,6 +320,8 @@ def pages() -> dict[Path, str]:
     text = filled(text, SPECIAL_BEGIN, special_table(special), SPECIAL_END)
     text = filled(text, wide_page.BEGIN, wide_page.wide_table(committed(wide_page.RESULTS)), wide_page.END)
     text = filled(text, HIGH_BEGIN, high_table(special), HIGH_END)
+    dimensions = dimensions_page.dimensions_tables(committed(dimensions_page.RESULTS))
+    text = filled(text, dimensions_page.BEGIN, dimensions, dimensions_page.END)
     text = filled(text, outputs_page.BEGIN, outputs, outputs_page.END)
     priors = from_bytes(priors_page.RESULTS.read_bytes(), str(priors_page.RESULTS))
     text = filled(text, priors_page.CHOICES_BEGIN, priors_page.choices_table(priors), priors_page.CHOICES_END)
