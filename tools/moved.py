@@ -15,8 +15,9 @@ HOW = f"""\
 **Who moved.** After every ask a second opinion says whether the maximisation ended where it began though something
 better was near ([verdicts](verdicts.md)). Below is the share of the asks that did not move, of the optimisers with
 more than {100 * SHOWN:.0f} % in some dimension. In many dimensions the gradient at random points is small. The steps
-of SCGA, NASA and NASA-ME are proportional to it, and L-BFGS-B and CL-BFGS-B stop where it is small; the paper tuned
-such numbers for every task, here every optimiser has one setting. RS draws batches and climbs nothing."""
+of SCGA, NASA and NASA-ME are proportional to it, and L-BFGS-B and CL-BFGS-B stop where it is small. The paper tuned
+every optimiser for every task, here each has one setting; what tuning adds is among the [fair
+controls](#fair-controls). RS draws batches and climbs nothing."""
 
 
 def table(rows: pd.DataFrame) -> str:

@@ -83,7 +83,7 @@ HEAD = """\
 AGAINST = "Adam-ERM"  # what the compositional optimisers are compared with
 HOW_AGAINST = f"""\
 The same runs, compositional optimisers against {AGAINST}: both with the numbers of the catalogue, and both tuned with
-another seed of the function."""
+another seed of the function. Two of those that do not move in 60 dimensions are among them: is it for their numbers?"""
 HEAD_AGAINST = """\
 | dimensions | compared | default | verdict on the first | both tuned | verdict on the first |
 |---|---|---|---|---|---|"""
