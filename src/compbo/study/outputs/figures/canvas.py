@@ -205,7 +205,7 @@ def forest(place: Axes, names: Sequence[str], found: Sequence[Estimate], colours
         if known:
             place.plot([one.low, one.high], [row, row], color=colour, linewidth=2.2, solid_capstyle="butt", alpha=0.55)
         place.plot([one.value], [row], marker="o", color=colour, markerfacecolor=colour if known else "white")
-    place.locator_params(axis="x", nbins=5)
+    place.locator_params(axis="x", nbins=4)
     place.set_yticks(range(len(names)), names)
     place.set_ylim(len(names) - 0.5, -0.5)
     place.grid(visible=False, axis="y")

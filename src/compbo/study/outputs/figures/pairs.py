@@ -121,7 +121,8 @@ def _drawing(rows: pd.DataFrame, pairs: list[FormPair], forms: tuple[str, str]) 
         ]
         label_ends(place, labels, size=7.0)
     used = rows[rows["optimiser"].isin([name for pair in pairs for name in (pair.first, pair.second)])]
-    text = f"{basis(used)}. Bands: {intervals(units)}. Only tasks and seeds that both forms ran."
+    bars = f" Bars on the right: {intervals({'black boxes'})}."
+    text = f"{basis(used)}. Bands: {intervals(units)}.{bars} Only tasks and seeds that both forms ran."
     footnote(figure, text)
     return Drawing(figure, f"{forms[1]} (solid) against {forms[0]} (dashed), mean normalised regret. {text}")
 
