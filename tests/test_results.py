@@ -17,8 +17,10 @@ from benchmarks.league import page as league
 from tools import claims, controls, cost, moved, needs, reproduction, shifted
 from tools.finding import MARK, finding
 
+from compbo.bo.verdict import Verdict
 from compbo.maximizers import CATALOGUE
 from compbo.study.grid import load_grid
+from compbo.study.outputs import moved as moved_or_not
 from compbo.study.outputs.compact import from_bytes
 from compbo.study.outputs.figures.canvas import save
 from compbo.study.outputs.statistics.bootstrap import Estimate
@@ -301,6 +303,9 @@ class TestWhatIsJudged:
         assert (float(made.found.value), made.found.runs, made.agreeing) == (pytest.approx(-0.1), 5, 5)
         assert claims.each_dimension(rows, claim)[60].startswith("0.800")
         assert claims.each_dimension(rows, claim)[60].endswith(claims.PART), "of one rule"
+
+    def test_the_verdict_is_that_of_an_ask(self) -> None:
+        assert moved_or_not.DID_NOT_MOVE == Verdict.DID_NOT_MOVE
 
     def test_random_batches_need_not_move(self) -> None:
         rows = _runs({"RS": 0.8, "L-BFGS-B": 0.3}, 16, {"RS": "did not move"}).assign(group="second")

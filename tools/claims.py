@@ -98,12 +98,12 @@ members; here its median member stands for it, and the last column has the diffe
 class is judged in the dimensions where all of its members ran, and an optimiser where it moved at all in half of its
 asks. BOHB and Thompson sampling, which have no acquisition function, are compared with the other's median over them.
 
-The interval is Student's with 95 % over the functions, each of which counts once: the same function under another
+The interval is Student's with 95 % over the functions, and each counts once: the same function under another
 acquisition function or in another dimension is no new one. So with five functions it is wide (that of the share of
-tasks won is a bootstrap over tasks). A claim *holds* where the
-interval lies on its side of zero. That two are alike holds where the whole interval is nearer to zero than {MARGIN}, a
-twentieth of the regret that the initial design leaves; of a claim that one is better, such an interval that has both
-signs says *{LEVEL}*, which neither confirms nor refutes a smaller one."""
+tasks won is a bootstrap over tasks). A claim *holds* where the interval lies on its side of zero. That two are alike
+holds where the whole interval is nearer to zero than {MARGIN}, a twentieth of the regret that the initial design
+leaves. Where a claim says that one is better, an interval like that with both signs says *{LEVEL}*: a
+smaller one is neither confirmed nor refuted."""
 AFTER = f"""\
 {PART} not all members of a class, or not all rules in both forms, ran there: another comparison, not judged.
 

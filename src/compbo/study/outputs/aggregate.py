@@ -98,7 +98,7 @@ def common_blocks(rows: pd.DataFrame, names: list[str], by: str = "optimiser") -
 def whole_classes(rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """The rows of the dimensions in which each of these classes has all members that it has anywhere in the rows.
 
-    Elsewhere the median member of a class would be that of another class.
+    Elsewhere the median member of a class would be that of another class. names: of the classes.
     """
     there = rows[rows["group"].isin(list(names))]
     members = there.groupby("group")["optimiser"].nunique()

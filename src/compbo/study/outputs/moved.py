@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from compbo.bo.verdict import Verdict
-
 if TYPE_CHECKING:
     import pandas as pd
 
+DID_NOT_MOVE = "did not move"  # the verdict, `compbo.bo.verdict.Verdict.DID_NOT_MOVE`
 HALF = 0.5  # of the asks: more than that, and an optimiser is called one that did not move
 NEVER_CLIMBS = "random"  # the class of random batches: nothing is expected to move
 
@@ -20,7 +19,7 @@ def still_share(rows: pd.DataFrame) -> float:
     """The share of the asks in the rows that did not move though something better was near; 0 without asks."""
     counts = [json.loads(text) for text in rows["verdicts"]]
     asks = sum(sum(one.values()) for one in counts)
-    return sum(one.get(Verdict.DID_NOT_MOVE, 0) for one in counts) / asks if asks else 0.0
+    return sum(one.get(DID_NOT_MOVE, 0) for one in counts) / asks if asks else 0.0
 
 
 def that_moved(rows: pd.DataFrame) -> pd.DataFrame:

@@ -72,7 +72,7 @@ def _figures(study: Study, stem: str, find: Find, forms: tuple[str, str], needed
 
 
 def all_pairs_difference(rows: pd.DataFrame, pairs: list[FormPair]) -> Estimate:
-    """Second minus first in final regret: the mean over all pairs, on the tasks and seeds that all of them ran.
+    """Second minus first in final regret: the mean over all pairs, on the tasks and seeds of the rows that all ran.
 
     The interval is Student's over black boxes.
     """

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 
 from compbo.study.outputs.statistics.bootstrap import FEWEST_TASKS, LEVEL, Estimate
 
@@ -38,5 +37,7 @@ def mean_over_tasks(values: ArrayLike, strata: ArrayLike) -> Estimate:
     n, value = len(names), np.asarray(means.mean())
     if n < FEWEST_TASKS:
         return Estimate(value, nothing, nothing, "nothing", n, len(array))
+    from scipy import stats
+
     half = stats.t.ppf((1.0 + LEVEL) / 2.0, n - 1) * means.std(ddof=1) / np.sqrt(n)
     return Estimate(value, value - half, value + half, "black boxes", n, len(array))
