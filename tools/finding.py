@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compbo.study.outputs.page.answer import LEVEL
 from compbo.study.outputs.phrases import with_interval
 from compbo.words import counted
-from tools.claims import (
-    CLAIMS,
-    HOLDS,
-    OURS,
-    SAID,
-    Claim,
-    compare,
-    compared,
-    each_dimension,
-    judged_share,
-    share_of_wins,
-    verdict,
-)
+from tools.claims import regret, scores, seconds, shares
+from tools.claims.judged import DOES_NOT, HOLDS, NO_DIFFERENCE, SAID
+from tools.claims.regret import CLAIMS, OURS, Claim, compare, each_dimension, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,11 +16,12 @@ if TYPE_CHECKING:
 MARK = "paper"
 
 
-def finding(rows: pd.DataFrame) -> str:
+def finding(rows: pd.DataFrame, tuning: pd.DataFrame) -> str:
     """The finding.
 
     Args:
         rows: the runs on the plain synthetic functions.
+        tuning: the runs on the tuning tasks.
 
     Returns:
         Three sentences: how many claims hold, what composition is worth, and what the tracker is worth.
@@ -40,26 +30,27 @@ def finding(rows: pd.DataFrame) -> str:
     tracker = next(claim for claim in OURS if claim.second == "AdamOS-FSM")
     return " ".join(
         (
-            _count(rows),
+            _count(rows, tuning),
             f"First-order compositional optimisers against other first-order ones: {_difference(rows, composition)}.",
             f"CAdam against AdamOS, the same rule without a tracker: {_difference(rows, tracker)}.",
         )
     )
 
 
-def _count(rows: pd.DataFrame) -> str:
-    verdicts = {compared(claim).replace(" minus ", " against "): verdict(rows, claim) for claim in CLAIMS}
-    if found := share_of_wins(rows):
-        verdicts["share of tasks won by compositional optimisers"] = judged_share(found)
-    holds, level = (sum(said == words for said in verdicts.values()) for words in (HOLDS, LEVEL))
-    fails = {what: said.rpartition(": ")[2] for what, said in verdicts.items() if said.startswith("does not hold")}
-    named = f" ({'; '.join(f'{what}: {said}' for what, said in fails.items())})" if fails else ""
+def _count(rows: pd.DataFrame, tuning: pd.DataFrame) -> str:
+    lines = [*regret.judge(rows), *shares.judge(rows), *seconds.judge(rows), *scores.judge(tuning)]
+    holds, level = (sum(line.said.startswith(words) for line in lines) for words in (HOLDS, NO_DIFFERENCE))
+    fails = [line for line in lines if line.said.startswith(DOES_NOT)]
+    named = "; ".join(
+        f"{line.compared.replace(' minus ', ' against ')}: {line.said.rpartition(': ')[2]}" for line in fails
+    )
     dimensions, seeds = sorted(set(rows["dimension"])), counted(rows["seed"].nunique(), "seed")
     return (
         f"On {counted(len(rows), 'run')} on five functions in {dimensions[0]} to {dimensions[-1]} dimensions with up "
-        f"to {seeds}, of {len(verdicts)} statements of the paper {holds} hold{'s' * (holds == 1)}, {len(fails)} "
-        f"do{'es' * (len(fails) == 1)} not{named}, {level} show{'s' * (level == 1)} {LEVEL} in normalised final "
-        f"regret, and {len(verdicts) - holds - len(fails) - level} cannot be told."
+        f"to {seeds}, and {len(tuning)} on {counted(tuning['task'].nunique(), 'tuning task')}, of {len(lines)} "
+        f"statements of the paper {holds} hold{'s' * (holds == 1)}, {len(fails)} do{'es' * (len(fails) == 1)} not"
+        f"{f' ({named})' if named else ''}, {level} show{'s' * (level == 1)} no difference that matters, and "
+        f"{len(lines) - holds - len(fails) - level} cannot be told."
     )
 
 

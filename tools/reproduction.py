@@ -22,11 +22,15 @@ from compbo.study.outputs.several import merged
 from compbo.study.outputs.tables import table1
 from compbo.study.outputs.tables.render import to_markdown
 from compbo.study.outputs.write import summary_words, write_figures
-from tools import claims, controls, cost, moved, needs, shifted, tuned
+from tools import controls, cost, moved, needs, shifted, tuned
+from tools.claims import regret, scores, seconds, shares
+from tools.claims.judged import markdown
 from tools.finding import MARK, finding
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from tools.claims.judged import Judged
 
 ROOT = Path(__file__).parents[1]
 RESULTS = tuple(ROOT / "results" / f"{name}.parquet" for name in ("paper", "high-dimensions", "tuning"))
@@ -73,13 +77,12 @@ def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str
         (ROOT / "results" / "intro.md").read_text(encoding="utf-8").rstrip(),
         f"{summary_words(study)} {_by_acquisition(rows)}",
         "## Claim by claim",
-        claims.HOW,
-        claims.claims_table(rows),
-        claims.OURS_HOW,
-        claims.ours_table(rows),
+        *_claims(rows, study.tuning),
+        regret.OURS_HOW,
+        _regret_table(regret.ours_judged(rows), "what is changed"),
         "Dimension by dimension:",
-        claims.by_dimension(rows),
-        claims.AFTER,
+        regret.by_dimension(rows),
+        regret.AFTER,
         moved.HOW,
         moved.table(rows),
         "## Fair controls",
@@ -121,6 +124,25 @@ def figures(stems: set[str]) -> list[str]:
         mine = sorted(stem for stem in stems if stem.startswith(name) and not stem.startswith(tuple(longer)))
         paragraphs += [words, *(f"![{stem}](reproduction/{stem}.png)" for stem in mine)] if mine else []
     return paragraphs
+
+
+def _claims(rows: pd.DataFrame, tuning: pd.DataFrame) -> list[str]:
+    """What the paper says, group by group: how it is judged, and the verdicts."""
+    says = "the paper says"
+    return [
+        regret.HOW,
+        _regret_table(regret.judge(rows), says),
+        shares.HOW,
+        markdown(shares.judge(rows), says, "here"),
+        seconds.HOW,
+        markdown(seconds.judge(rows), says, "times", "functions that agree"),
+        scores.HOW,
+        markdown(scores.judge(tuning), says, "difference in score", "tasks that agree"),
+    ]
+
+
+def _regret_table(lines: list[Judged], head: str) -> str:
+    return markdown(lines, head, "difference in NFR", "functions that agree", "by the best members")
 
 
 def _by_acquisition(rows: pd.DataFrame) -> str:
@@ -192,7 +214,7 @@ def readme(text: str, study: Study) -> str:
     Returns:
         The new text.
     """
-    return filled(text, MARK, finding(study.synthetic(PLAIN)))
+    return filled(text, MARK, finding(study.synthetic(PLAIN), study.tuning))
 
 
 def choosing(text: str, study: Study) -> str:
@@ -206,8 +228,8 @@ def choosing(text: str, study: Study) -> str:
         The new text.
     """
     rows = study.synthetic(PLAIN)
-    told = [claim for claim in (*claims.CLAIMS, *claims.OURS) if (claim.first, claim.second) in CHOICE]
-    return filled(text, "maximizers", f"\n\n{claims.by_dimension(rows, told)}\n\n{claims.AFTER}\n\n")
+    told = [claim for claim in (*regret.CLAIMS, *regret.OURS) if (claim.first, claim.second) in CHOICE]
+    return filled(text, "maximizers", f"\n\n{regret.by_dimension(rows, told)}\n\n{regret.AFTER}\n\n")
 
 
 def main() -> None:

@@ -25,7 +25,6 @@ from compbo.study.outputs.page.answer import (
     why_too_few,
 )
 from compbo.study.outputs.phrases import fixed, listed, with_interval
-from compbo.study.outputs.statistics.student import mean_over_tasks
 from compbo.words import counted
 
 if TYPE_CHECKING:
@@ -104,13 +103,22 @@ def _saved(rows: pd.DataFrame, pairs: list[FormPair]) -> list[str]:
 def ratio(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]], column: str) -> Estimate:
     """First over second of a per-step cost: the geometric mean over the pairs of optimisers and over tasks.
 
+    Runs are compared as in `log_ratios`. rows: of all of them. column: of the costs.
+    """
+    found = over_black_boxes(log_ratios(rows, pairs, column), "log")
+    return found._replace(value=np.exp(found.value), low=np.exp(found.low), high=np.exp(found.high))
+
+
+def log_ratios(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]], column: str) -> pd.DataFrame:
+    """The logarithm (`log`) of first over second of a per-step cost, run by run, its mean over the pairs.
+
     Runs are compared from the same start and on the same type of processor, those that all pairs have.
 
     rows: of all of them. column: of the costs.
     """
     import pandas as pd
 
-    keys = ["task", "acquisition", "seed", "function", "processor"]
+    keys = ["task", "acquisition", "seed", "function", "dimension", "processor"]
     means = [_mean_cost(steps) for steps in rows[column]]
     costs = rows.assign(cost=means, processor=[processor_of(text) for text in rows["machine"]])
     costs = costs[costs["cost"].notna()]
@@ -119,10 +127,8 @@ def ratio(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]], column: str) -> 
         one, other = (costs[costs["optimiser"] == name].set_index(keys)["cost"] for name in (first, second))
         sides.append((one / other).dropna().map(np.log).rename(f"{first}/{second}"))
     if not sides:
-        return mean_over_tasks([], [])
-    logs = pd.concat(sides, axis=1).dropna().mean(axis=1).rename("log").reset_index()
-    found = over_black_boxes(logs, "log")
-    return found._replace(value=np.exp(found.value), low=np.exp(found.low), high=np.exp(found.high))
+        return pd.DataFrame(columns=[*keys, "log"])
+    return pd.concat(sides, axis=1).dropna().mean(axis=1).rename("log").reset_index()
 
 
 def processor_of(machine: str) -> str:

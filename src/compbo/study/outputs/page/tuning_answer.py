@@ -26,15 +26,19 @@ PAPER = (
 
 
 def score_difference(rows: pd.DataFrame) -> Estimate:
-    """Compositional minus non-compositional final score in the rows, from the same starts: the mean over tasks.
+    """Compositional minus non-compositional final score in the rows (`score_differences`): the mean over tasks."""
+    return over_black_boxes(score_differences(rows), "score")
+
+
+def score_differences(rows: pd.DataFrame) -> pd.DataFrame:
+    """Compositional minus non-compositional final score (`score`) in the rows, run by run from the same starts.
 
     The median member stands for each of the two.
     """
     both = common_blocks(rows, [FIRST, COMP], "group")
     keys = ["task", "acquisition", "seed", "function"]
     sides = [both[both["group"] == group].groupby(keys, sort=True)["score"].median() for group in (COMP, FIRST)]
-    difference = (sides[0] - sides[1]).dropna().rename("score").reset_index()
-    return over_black_boxes(difference, "score")
+    return (sides[0] - sides[1]).dropna().rename("score").reset_index()
 
 
 def tuning_sentences(study: Study) -> tuple[Estimate | None, list[str]]:

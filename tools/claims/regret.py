@@ -1,4 +1,4 @@
-"""The claims of the paper, and whether they hold: the tables of docs/reproduction.md that judge them."""
+"""Claims of the paper about the normalised final regret on synthetic functions."""
 
 from __future__ import annotations
 
@@ -8,30 +8,19 @@ from compbo.study.outputs.aggregate import FAIR, PAPER, common_blocks, paired_di
 from compbo.study.outputs.axes import CLASSES
 from compbo.study.outputs.figures.pairs import all_pairs_difference, erm_fsm_pairs
 from compbo.study.outputs.moved import that_moved
-from compbo.study.outputs.page.answer import LEVEL, MARGIN, TOO_FEW, UNDECIDED, both_ran, decide
-from compbo.study.outputs.page.regret_answers import PAPER_COMP_SHARE
+from compbo.study.outputs.page.answer import LEVEL, MARGIN, both_ran
 from compbo.study.outputs.phrases import with_interval
-from compbo.study.outputs.tables.table1 import contest_rows, entry
 from compbo.words import counted
+from tools.claims.judged import NOT_MOVED, NOT_RUN, PARTLY, SAID, Judged, judged_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     import pandas as pd
 
     from compbo.study.outputs.aggregate import How
     from compbo.study.outputs.statistics.bootstrap import Estimate
 
-HOLDS, FAILS = "holds", "does not hold: the reverse"
-BETTER, WORSE = "does not hold: better", "does not hold: worse"  # of a claim that two are alike
-NOT_MOVED, NOT_RUN, PARTLY = "cannot be told: one did not move", "not run", "cannot be told: not all members ran"
-SAID = {  # verdicts where it is no claim that is judged
-    HOLDS: "the first is better",
-    FAILS: "the first is worse",
-    UNDECIDED: "no difference can be told",
-    TOO_FEW: "too few runs to tell",
-    NOT_MOVED: "one of both did not move",
-}
 NAMES = {
     "RS": "random batches (RS)",
     "bohb": "BOHB",
@@ -99,11 +88,10 @@ class is judged in the dimensions where all of its members ran, and an optimiser
 asks. BOHB and Thompson sampling, which have no acquisition function, are compared with the other's median over them.
 
 The interval is Student's with 95 % over the functions, and each counts once: the same function under another
-acquisition function or in another dimension is no new one. So with five functions it is wide (that of the share of
-tasks won is a bootstrap over tasks). A claim *holds* where the interval lies on its side of zero. That two are alike
-holds where the whole interval is nearer to zero than {MARGIN}, a twentieth of the regret that the initial design
-leaves. Where a claim says that one is better, an interval like that with both signs says *{LEVEL}*: a
-smaller one is neither confirmed nor refuted."""
+acquisition function or in another dimension is no new one. So with five functions it is wide. A claim *holds* where
+the interval lies on its side of zero. That two are alike holds where the whole interval is nearer to zero than
+{MARGIN}, a twentieth of the regret that the initial design leaves. Where a claim says that one is better, an interval
+like that with both signs says *{LEVEL}*: a smaller one is neither confirmed nor refuted."""
 AFTER = f"""\
 {PART} not all members of a class, or not all rules in both forms, ran there: another comparison, not judged.
 
@@ -219,10 +207,7 @@ def judged(claim: Claim, found: Estimate) -> str:
     Returns:
         In a few words.
     """
-    if not claim.alike:
-        return decide(found, HOLDS, FAILS, MARGIN)
-    said = decide(found, BETTER, WORSE, MARGIN)
-    return HOLDS if said != TOO_FEW and max(-float(found.low), float(found.high)) < MARGIN else said
+    return judged_difference(found, alike=claim.alike)
 
 
 def verdict(rows: pd.DataFrame, claim: Claim) -> str:
@@ -258,84 +243,47 @@ def compared(claim: Claim) -> str:
     return f"{first} minus {second}"
 
 
-def claims_table(rows: pd.DataFrame) -> str:
-    """Every claim of the paper with its number.
+def judge(rows: pd.DataFrame, told: Iterable[Claim] = CLAIMS) -> list[Judged]:
+    """Every claim about regret.
+
+    Args:
+        rows: the runs on the plain synthetic functions.
+        told: the claims.
+
+    Returns:
+        A line for each.
+    """
+    return [_line(rows, claim) for claim in told]
+
+
+def _line(rows: pd.DataFrame, claim: Claim) -> Judged:
+    made, said = compare(rows, claim), verdict(rows, claim)
+    if made is None:
+        return Judged(claim.words, compared(claim), said)
+    there = judged_rows(rows, claim)
+    where = ", ".join(f"{d}D" for d in sorted(set(there["dimension"])))
+    best = difference(there, claim, PAPER) if claim.by == "group" else None
+    return Judged(
+        claim.words,
+        compared(claim),
+        said,
+        with_interval(made.found, 3),
+        f"{where}: {counted(made.found.runs, 'run')}",
+        f"{made.agreeing} of {made.found.tasks}",
+        f"{with_interval(best, 3)}: {judged(claim, best)}" if best else "",
+    )
+
+
+def ours_judged(rows: pd.DataFrame) -> list[Judged]:
+    """What the paper has no word on.
 
     Args:
         rows: the runs on the plain synthetic functions.
 
     Returns:
-        A table in Markdown.
+        A line for each, with verdicts that say what was found, not that it holds.
     """
-    lines = [_table(rows, CLAIMS, "the paper says", {})]
-    if found := share_of_wins(rows):
-        where = ", ".join(f"{d}D" for d in sorted(set(rows["dimension"])))
-        words = f"A compositional optimiser is the best of all on {PAPER_COMP_SHARE} % of the tasks."
-        on = f"{where}: {counted(found.runs, 'contest')}"
-        number = with_interval(found, 0, " %")
-        lines.append(f"| {words} | share of tasks won | {number} | {on} | | {judged_share(found)} | |")
-    return "\n".join(lines)
-
-
-def share_of_wins(rows: pd.DataFrame) -> Estimate | None:
-    """The share of the tasks on which a compositional optimiser is the best of the paper's, in percent.
-
-    Args:
-        rows: the runs on the plain synthetic functions.
-
-    Returns:
-        The mean over dimensions, as in Table 1; None where no compositional optimiser ran.
-    """
-    contests = contest_rows(rows)
-    ours = contests[contests["category"] == "Comp"]
-    return entry(ours).best if len(ours) else None
-
-
-def judged_share(found: Estimate) -> str:
-    """Whether the share of the tasks won is the paper's.
-
-    Args:
-        found: the share.
-
-    Returns:
-        In a few words.
-    """
-    if found.unit == "nothing":
-        return TOO_FEW
-    if float(found.low) <= PAPER_COMP_SHARE <= float(found.high):
-        return UNDECIDED
-    return "does not hold: fewer" if float(found.high) < PAPER_COMP_SHARE else HOLDS
-
-
-def ours_table(rows: pd.DataFrame) -> str:
-    """What the paper has no word on, with its number.
-
-    Args:
-        rows: the runs on the plain synthetic functions.
-
-    Returns:
-        A table in Markdown.
-    """
-    return _table(rows, OURS, "what is changed", SAID)
-
-
-def _table(rows: pd.DataFrame, told: Iterable[Claim], head: str, words: Mapping[str, str]) -> str:
-    names = (head, "compared", "difference in NFR", "on", "functions that agree", "verdict", "by the best members")
-    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
-    for claim in told:
-        made, said = compare(rows, claim), verdict(rows, claim)
-        said = words.get(said, said)
-        if made is None:
-            lines.append(f"| {claim.words} | {compared(claim)} | | | | {said} | |")
-            continue
-        there = judged_rows(rows, claim)
-        where = ", ".join(f"{d}D" for d in sorted(set(there["dimension"])))
-        agree = f"{made.agreeing} of {made.found.tasks}"
-        best = difference(there, claim, PAPER) if claim.by == "group" else None
-        papers_way = f"{with_interval(best, 3)}: {judged(claim, best)}" if best else ""
-        number, on = with_interval(made.found, 3), f"{where}: {counted(made.found.runs, 'run')}"
-        lines.append(f"| {claim.words} | {compared(claim)} | {number} | {on} | {agree} | {said} | {papers_way} |")
-    return "\n".join(lines)
+    return [line._replace(said=SAID.get(line.said, line.said)) for line in judge(rows, OURS)]
 
 
 def each_dimension(rows: pd.DataFrame, claim: Claim) -> dict[int, str]:
