@@ -98,6 +98,16 @@ def test_what_presets_need_is_counted_from_the_committed_cells() -> None:
     assert (none.committed, none.alike) == (0, 0)
 
 
+def test_what_ran_is_counted_with_its_seeds() -> None:
+    rows = _runs({"CAdam": 0.3, "NASA": 0.5}, 16)
+    more = pd.concat([rows, rows[rows["optimiser"] == "CAdam"].assign(seed=1), rows.assign(acquisition="")])
+    scored = _scores({"dt-boston-mae": 1.0, "dt-pima-acc": 2.0})
+    assert reproduction.what_ran(more, scored) == (
+        "Runs on the synthetic functions: 10 (1 seed) in 16D under no acquisition function, 15 (1 to 2 seeds) in 16D "
+        "under UCB. On 2 tuning tasks: 4 (1 seed) under UCB."
+    )
+
+
 def test_controls_take_what_the_study_has_run() -> None:
     """In 16 dimensions under UCB; under PI the optimisers whose trackers have two forms, and no others."""
     rows = controls.arms(reproduction.committed_controls())

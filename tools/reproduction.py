@@ -22,6 +22,7 @@ from compbo.study.outputs.several import merged
 from compbo.study.outputs.tables import table1
 from compbo.study.outputs.tables.render import to_markdown
 from compbo.study.outputs.write import summary_words, write_figures
+from compbo.words import counted
 from tools import controls, cost, moved, needs, shifted, tuned
 from tools.claims import regret, scores, seconds, shares
 from tools.claims.judged import markdown
@@ -75,7 +76,7 @@ def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str
     rows = study.synthetic(PLAIN)
     parts = [
         (ROOT / "results" / "intro.md").read_text(encoding="utf-8").rstrip(),
-        f"{summary_words(study)} {_by_acquisition(rows)}",
+        f"{summary_words(study)} {what_ran(rows, study.tuning)}",
         "## Claim by claim",
         *_claims(rows, study.tuning),
         regret.OURS_HOW,
@@ -145,13 +146,36 @@ def _regret_table(lines: list[Judged], head: str) -> str:
     return markdown(lines, head, "difference in NFR", "functions that agree", "by the best members")
 
 
-def _by_acquisition(rows: pd.DataFrame) -> str:
-    counts = rows.groupby(["dimension", "acquisition"]).size()
-    words = [
-        f"{number} in {d}D under {str(name).upper() or 'no acquisition function'}"
-        for (d, name), number in counts.items()
+def what_ran(synthetic: pd.DataFrame, tuning: pd.DataFrame) -> str:
+    """How many runs there are of what.
+
+    Args:
+        synthetic: the runs on the plain synthetic functions.
+        tuning: the runs on the tuning tasks.
+
+    Returns:
+        A sentence for each of both.
+    """
+    in_words = [
+        f"{_runs(rows)} in {d}D under {_acquisition(str(name))}"
+        for (d, name), rows in synthetic.groupby(["dimension", "acquisition"])
     ]
-    return "Runs on the synthetic functions: " + ", ".join(words) + "."
+    tuned = [f"{_runs(rows)} under {_acquisition(str(name))}" for name, rows in tuning.groupby("acquisition")]
+    return (
+        f"Runs on the synthetic functions: {', '.join(in_words)}. "
+        f"On {counted(tuning['task'].nunique(), 'tuning task')}: {', '.join(tuned) or 'none'}."
+    )
+
+
+def _runs(rows: pd.DataFrame) -> str:
+    """`525 (3 seeds)`, or `180 (1 to 3 seeds)` where not all methods have the same number of them."""
+    seeds = rows.groupby(["task", "optimiser"])["seed"].nunique()
+    fewest, most = int(seeds.min()), int(seeds.max())
+    return f"{len(rows)} ({f'{fewest} to ' if fewest < most else ''}{counted(most, 'seed')})"
+
+
+def _acquisition(name: str) -> str:
+    return name.upper() or "no acquisition function"
 
 
 def _answer(number: int, answer: object) -> str:
