@@ -49,14 +49,15 @@ def _count(rows: pd.DataFrame, tuning: pd.DataFrame) -> str:
         f"On {counted(len(rows), 'run')} on five functions in {dimensions[0]} to {dimensions[-1]} dimensions with up "
         f"to {seeds}, and {len(tuning)} on {counted(tuning['task'].nunique(), 'tuning task')}, of {len(lines)} "
         f"statements of the paper {holds} hold{'s' * (holds == 1)}, {len(fails)} do{'es' * (len(fails) == 1)} not"
-        f"{f' ({named})' if named else ''}, {level} show{'s' * (level == 1)} no difference that matters, and "
-        f"{len(lines) - holds - len(fails) - level} cannot be told."
+        f"{f' ({named})' if named else ''}, {level} show{'s' * (level == 1)} no difference above a "
+        f"twentieth of the scale, and {len(lines) - holds - len(fails) - level} cannot be told."
     )
 
 
 def _difference(rows: pd.DataFrame, claim: Claim) -> str:
     """The difference where it is judged, and dimension by dimension."""
-    made, said = compare(rows, claim), verdict(rows, claim)
+    made = compare(rows, claim)
+    said = verdict(rows, claim, made)
     words = SAID.get(said, said)
     each = ", ".join(f"{number} in {d}D" for d, number in each_dimension(rows, claim).items() if number)
     judged = f"{with_interval(made.found, 3)} in normalised final regret, {words}" if made else words

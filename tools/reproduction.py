@@ -131,19 +131,19 @@ def _claims(rows: pd.DataFrame, tuning: pd.DataFrame) -> list[str]:
     """What the paper says, group by group: how it is judged, and the verdicts."""
     says = "the paper says"
     return [
-        regret.HOW,
+        f"{regret.HOW} {regret.left(rows)}",
         _regret_table(regret.judge(rows), says),
         shares.HOW,
-        markdown(shares.judge(rows), says, "here"),
+        markdown(shares.judge(rows), says, "here", "function by function"),
         seconds.HOW,
-        markdown(seconds.judge(rows), says, "times", "functions that agree"),
+        markdown(seconds.judge(rows), says, "times", "functions of the same sign"),
         scores.HOW,
-        markdown(scores.judge(tuning), says, "difference in score", "tasks that agree"),
+        markdown(scores.judge(tuning), says, "difference in score", "black boxes of the same sign"),
     ]
 
 
 def _regret_table(lines: list[Judged], head: str) -> str:
-    return markdown(lines, head, "difference in NFR", "functions that agree", "by the best members")
+    return markdown(lines, head, "difference in NFR", "functions of the same sign", "by the best members")
 
 
 def what_ran(synthetic: pd.DataFrame, tuning: pd.DataFrame) -> str:

@@ -43,7 +43,8 @@ def judged_difference(found: Estimate, margin: float = MARGIN, *, alike: bool = 
 
     Args:
         found: first minus second, of what is better the lower it is.
-        margin: two are alike, or no different, where the whole interval is nearer to zero than this.
+        margin: two are alike where the whole interval is nearer to zero than this, and not alike where all of it is
+            farther; no different where it is nearer and has both signs.
         alike: that is what is claimed.
 
     Returns:
@@ -52,7 +53,12 @@ def judged_difference(found: Estimate, margin: float = MARGIN, *, alike: bool = 
     if not alike:
         return decide(found, HOLDS, FAILS, margin)
     said = decide(found, BETTER, WORSE, margin)
-    return HOLDS if said != TOO_FEW and max(-float(found.low), float(found.high)) < margin else said
+    if said in (TOO_FEW, UNDECIDED):
+        return said
+    ends = abs(float(found.low)), abs(float(found.high))
+    if max(ends) < margin:
+        return HOLDS
+    return said if min(ends) > margin else f"{UNDECIDED}: {said.rpartition(': ')[2]}, perhaps by less than {margin}"
 
 
 def markdown(lines: Iterable[Judged], head: str, number: str, agree: str = "", best: str = "") -> str:

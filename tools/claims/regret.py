@@ -9,7 +9,7 @@ from compbo.study.outputs.axes import CLASSES
 from compbo.study.outputs.figures.pairs import all_pairs_difference, erm_fsm_pairs
 from compbo.study.outputs.moved import that_moved
 from compbo.study.outputs.page.answer import LEVEL, MARGIN, both_ran
-from compbo.study.outputs.phrases import with_interval
+from compbo.study.outputs.phrases import fixed, listed, with_interval
 from compbo.words import counted
 from tools.claims.judged import NOT_MOVED, NOT_RUN, PARTLY, SAID, Judged, judged_difference
 
@@ -25,6 +25,8 @@ NAMES = {
     "RS": "random batches (RS)",
     "bohb": "BOHB",
     "thompson-decoupled": "Thompson sampling (decoupled)",
+    "thompson-function": "Thompson sampling (function-space)",
+    "thompson-weight": "Thompson sampling (weight-space)",
     "random-search": "uniform points",
     "ucb": "UCB",
     "sr": "SR",
@@ -54,22 +56,30 @@ CLAIMS = (
     Claim("Gradient-based approaches outperform zeroth-order methods: first-order ones.", "first", "zeroth"),
     Claim("... and second-order ones.", "second", "zeroth"),
     Claim("Evolutionary strategies perform comparably to random batches.", "zeroth", "random", alike=True),
-    Claim("(C)L-BFGS-B is consistently outperformed by first-order methods.", "first", "second"),
-    Claim("... and so is its compositional form, by compositional first-order methods.", "first-comp", "second-comp"),
+    Claim("L-BFGS-B is consistently outperformed by first-order methods.", "first", "second"),
+    Claim("... and CL-BFGS-B by compositional ones.", "first-comp", "second-comp"),
     Claim("First-order compositional optimisers outperform the other first-order ones.", "first-comp", "first"),
     Claim("The FSM version outperforms the ERM version.", "FSM", "ERM", by="form"),
     Claim("BOHB is similar to random batches.", "bohb", "RS", by="optimiser", alike=True, any_acquisition=True),
-    Claim(
-        "Thompson sampling has difficulty beyond 8 to 10 dimensions.",
-        *("Adam-FSM", "thompson-decoupled"),
-        by="optimiser",
-        any_acquisition=True,
+    *(
+        Claim(words, "Adam-FSM", f"thompson-{flavour}", by="optimiser", any_acquisition=True)
+        for words, flavour in (
+            ("Thompson sampling has difficulty beyond 8 to 10 dimensions: decoupled.", "decoupled"),
+            ("... function-space.", "function"),
+            ("... weight-space.", "weight"),
+        )
     ),
     Claim("PI yields higher regrets than UCB, with first-order compositional optimisers.", "ucb", "pi", by="under"),
     Claim("... and than SR.", "sr", "pi", by="under"),
-    Claim("Memory-efficient CAdam is as good as CAdam.", "CAdam-ME", "CAdam", by="optimiser", alike=True),
-    Claim("Memory-efficient NASA is as good as NASA.", "NASA-ME", "NASA", by="optimiser", alike=True),
-    Claim("Memory-efficient Nested-MC is as good as it.", "Nested-MC-ME", "Nested-MC", by="optimiser", alike=True),
+    Claim(
+        "Memory-efficient forms perform comparably to standard ones: CAdam.",
+        "CAdam-ME",
+        "CAdam",
+        by="optimiser",
+        alike=True,
+    ),
+    Claim("... NASA.", "NASA-ME", "NASA", by="optimiser", alike=True),
+    Claim("... Nested-MC.", "Nested-MC-ME", "Nested-MC", by="optimiser", alike=True),
 )
 OURS = (  # the same rule with and without composition; the paper has no word on them
     Claim("The tracker, with the rule the same.", "CAdam", "AdamOS-FSM", by="optimiser"),
@@ -89,9 +99,11 @@ asks. BOHB and Thompson sampling, which have no acquisition function, are compar
 
 The interval is Student's with 95 % over the functions, and each counts once: the same function under another
 acquisition function or in another dimension is no new one. So with five functions it is wide. A claim *holds* where
-the interval lies on its side of zero. That two are alike holds where the whole interval is nearer to zero than
-{MARGIN}, a twentieth of the regret that the initial design leaves. Where a claim says that one is better, an interval
-like that with both signs says *{LEVEL}*: a smaller one is neither confirmed nor refuted."""
+the interval lies on its side of zero and does not where it lies on the other. That two are alike holds where the whole
+interval is nearer to zero than {MARGIN}, a twentieth of the regret that the initial design leaves, and does not where
+all of it is farther. Where a claim says that one is better, an interval within that margin with both signs says
+*{LEVEL}*: a smaller one is neither confirmed nor refuted. The margin is absolute, and where nearly
+all of the regret is gone no difference is that large."""
 AFTER = f"""\
 {PART} not all members of a class, or not all rules in both forms, ran there: another comparison, not judged.
 
@@ -102,8 +114,9 @@ OURS_HOW = "What these rest on: composition alone where the rule is the same, an
 class Comparison(NamedTuple):
     """What a claim is judged by."""
 
+    rows: pd.DataFrame
     found: Estimate
-    agreeing: int  # functions on the side of the mean
+    agreeing: int  # functions whose mean has the sign of the whole
 
 
 def compared_rows(rows: pd.DataFrame, claim: Claim) -> pd.DataFrame:
@@ -187,42 +200,29 @@ def compare(rows: pd.DataFrame, claim: Claim) -> Comparison | None:
         claim: of the paper.
 
     Returns:
-        The difference and how many functions agree with it; None where nothing can be judged.
+        The difference and on how many functions it has its sign; None where nothing can be judged.
     """
     there = judged_rows(rows, claim)
     if there.empty:
         return None
     found = difference(there, claim)
     each = [float(difference(part, claim).value) for _, part in there.groupby("function")]
-    return Comparison(found, sum(one * float(found.value) > 0 for one in each))
+    return Comparison(there, found, sum(one * float(found.value) > 0 for one in each))
 
 
-def judged(claim: Claim, found: Estimate) -> str:
-    """Whether a claim holds.
-
-    Args:
-        claim: of the paper.
-        found: the difference.
-
-    Returns:
-        In a few words.
-    """
-    return judged_difference(found, alike=claim.alike)
-
-
-def verdict(rows: pd.DataFrame, claim: Claim) -> str:
+def verdict(rows: pd.DataFrame, claim: Claim, made: Comparison | None) -> str:
     """Whether a claim holds, or why that cannot be told.
 
     Args:
         rows: the runs on the plain synthetic functions.
         claim: of the paper.
+        made: what `compare` made of them.
 
     Returns:
         In a few words.
     """
-    made = compare(rows, claim)
     if made is not None:
-        return judged(claim, made.found)
+        return judged_difference(made.found, alike=claim.alike)
     if compared_rows(rows, claim).empty:
         return NOT_RUN
     return PARTLY if compared_rows(whole_rows(rows, claim), claim).empty else NOT_MOVED
@@ -257,12 +257,12 @@ def judge(rows: pd.DataFrame, told: Iterable[Claim] = CLAIMS) -> list[Judged]:
 
 
 def _line(rows: pd.DataFrame, claim: Claim) -> Judged:
-    made, said = compare(rows, claim), verdict(rows, claim)
+    made = compare(rows, claim)
+    said = verdict(rows, claim, made)
     if made is None:
         return Judged(claim.words, compared(claim), said)
-    there = judged_rows(rows, claim)
-    where = ", ".join(f"{d}D" for d in sorted(set(there["dimension"])))
-    best = difference(there, claim, PAPER) if claim.by == "group" else None
+    where = ", ".join(f"{d}D" for d in sorted(set(made.rows["dimension"])))
+    best = difference(made.rows, claim, PAPER) if claim.by == "group" else None
     return Judged(
         claim.words,
         compared(claim),
@@ -270,7 +270,7 @@ def _line(rows: pd.DataFrame, claim: Claim) -> Judged:
         with_interval(made.found, 3),
         f"{where}: {counted(made.found.runs, 'run')}",
         f"{made.agreeing} of {made.found.tasks}",
-        f"{with_interval(best, 3)}: {judged(claim, best)}" if best else "",
+        f"{with_interval(best, 3)}: {judged_difference(best, alike=claim.alike)}" if best else "",
     )
 
 
@@ -284,6 +284,20 @@ def ours_judged(rows: pd.DataFrame) -> list[Judged]:
         A line for each, with verdicts that say what was found, not that it holds.
     """
     return [line._replace(said=SAID.get(line.said, line.said)) for line in judge(rows, OURS)]
+
+
+def left(rows: pd.DataFrame) -> str:
+    """How much of the regret is left on each function.
+
+    Args:
+        rows: the runs on the plain synthetic functions.
+
+    Returns:
+        A sentence.
+    """
+    medians = rows.groupby("function")["nfr"].median().sort_values()
+    words = [f"{fixed(value, 3)} on {function}" for function, value in medians.items()]
+    return f"The median run of all ends at an NFR of {listed(words)}."
 
 
 def each_dimension(rows: pd.DataFrame, claim: Claim) -> dict[int, str]:

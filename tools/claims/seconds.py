@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from compbo.study.outputs.aggregate import over_black_boxes
 from compbo.study.outputs.figures.pairs import standard_me_pairs
 from compbo.study.outputs.moved import that_moved
-from compbo.study.outputs.page.answer import TOO_FEW, UNDECIDED, both_ran, decide
-from compbo.study.outputs.page.cost_answers import MATCHED, log_ratios
+from compbo.study.outputs.page.answer import FEWEST_TASKS, TOO_FEW, UNDECIDED, both_ran, decide
+from compbo.study.outputs.page.cost_answers import MATCHED, log_ratios, mean_costs
 from compbo.study.outputs.phrases import with_interval
-from compbo.study.outputs.statistics.student import mean_over_tasks
 from compbo.words import counted
 from tools.claims.judged import FAILS, HOLDS, LESS, MORE, NOT_RUN, Judged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
@@ -24,20 +25,28 @@ if TYPE_CHECKING:
 
 COLUMN = "maximise_seconds"
 SLOWER = (1.5, 2.0)  # the paper: that many times slower per iteration
+MAGNITUDE = (10.0, np.inf)
+OTHER_ORDERS = (("L-BFGS-B", "Adam-ERM"), ("CL-BFGS-B", "CAdam"), ("CMA-ES", "Adam-ERM"))
 HOW = """\
 **Time.** What is compared is the time of one maximisation: the ratio in runs from the same start on the same type of
 processor, its geometric mean over pairs of optimisers and over functions, with Student's interval over the functions.
-The pairs have the same rule with and without composition, or are a compositional optimiser in both forms. The runs were
-timed beside others; [below](#cost) is what an idle machine takes."""
+The pairs have the same rule with and without composition, or are a compositional optimiser in both forms. How steeply
+time rises is what a maximisation takes in the largest dimension less what it takes in the smallest. The runs were timed
+beside others; [below](#cost) is what an idle machine takes."""
 
 
 class Ratio(NamedTuple):
     """How many times as long the first of each pair takes, and the words for what is compared."""
 
     compared: str
-    found: Estimate  # of the logarithm
-    on: str
-    agree: str
+    logs: pd.DataFrame  # the logarithm (`log`), run by run or rise by rise
+    runs: int
+    dimensions: list[int]
+
+    @property
+    def found(self) -> Estimate:
+        """The mean of the logarithm, with its interval."""
+        return over_black_boxes(self.logs, "log")
 
 
 def composed(rows: pd.DataFrame) -> Ratio:
@@ -49,7 +58,7 @@ def composed(rows: pd.DataFrame) -> Ratio:
     Returns:
         The ratio, of the runs that all pairs have.
     """
-    return _ratio("compositional over the same rule without", log_ratios(rows, _matched(rows), COLUMN))
+    return _ratio("compositional over the same rule without", rows, _that_ran(rows, MATCHED))
 
 
 def memory_efficient(rows: pd.DataFrame) -> Ratio:
@@ -63,43 +72,54 @@ def memory_efficient(rows: pd.DataFrame) -> Ratio:
     """
     moved = that_moved(rows)
     pairs = [(pair.second, pair.first) for pair in both_ran(moved, standard_me_pairs(moved))]
-    return _ratio("memory-efficient over standard", log_ratios(moved, pairs, COLUMN))
+    return _ratio("memory-efficient over standard", moved, pairs)
 
 
-def growth(rows: pd.DataFrame) -> Ratio:
-    """How many times as large as in the smallest dimension the ratio of `composed` is in the largest.
+def other_orders(rows: pd.DataFrame) -> Ratio:
+    """Second-order methods and CMA-ES over first-order methods.
 
     Args:
         rows: the runs on the plain synthetic functions.
 
     Returns:
-        The mean over functions, of the pairs that ran in both dimensions.
+        The ratio, of the runs that all pairs have.
     """
-    ran = {d: _matched(here) for d, here in rows.groupby("dimension") if _matched(here)}
-    ends = sorted({min(ran, default=0), max(ran, default=0)})
+    compared = ", ".join(f"{first} over {second}" for first, second in OTHER_ORDERS)
+    return _ratio(f"seconds of {compared}", rows, _that_ran(rows, OTHER_ORDERS))
+
+
+def growth(rows: pd.DataFrame) -> Ratio:
+    """The rise in seconds from the smallest dimension to the largest, with over without composition.
+
+    Args:
+        rows: the runs on the plain synthetic functions.
+
+    Returns:
+        The ratio of the rises on the same type of processor, of the pairs that ran in both dimensions.
+    """
+    ran = {d: pairs for d, here in rows.groupby("dimension") if (pairs := _that_ran(here, MATCHED))}
+    ends = [min(ran, default=0), max(ran, default=0)]
     pairs = [pair for pair in MATCHED if all(pair in ran.get(d, ()) for d in ends)]
-    logs = log_ratios(rows[rows["dimension"].isin(ends)], pairs, COLUMN)
-    sides = logs.groupby(["function", "acquisition", "dimension"])["log"].mean().unstack("dimension")
-    rises = sides.reindex(columns=ends).diff(axis=1).iloc[:, -1].dropna()
-    compared = f"the same ratio in {' over that in '.join(f'{d}D' for d in reversed(ends))}"
-    return _over_functions(compared, rises.groupby("function").mean(), len(logs), ends)
+    compared = f"rise from {ends[0]}D to {ends[1]}D in seconds, compositional over the same rule without"
+    known = mean_costs(rows[rows["dimension"].isin(ends)], COLUMN)
+    known = known[known["optimiser"].isin([name for pair in pairs for name in pair])]
+    keys = ["function", "acquisition", "processor"]
+    costs = known.groupby([*keys, "optimiser", "dimension"])["cost"].mean().unstack("dimension")
+    rises = costs.reindex(columns=ends).diff(axis=1).iloc[:, -1].unstack("optimiser").dropna()
+    logs = sum(np.log(rises[first] / rises[second]) for first, second in pairs) / max(len(pairs), 1)
+    told = rises.assign(log=logs).reset_index().assign(task=lambda of: of["function"])
+    used = known.merge(told[keys]) if ends[0] < ends[1] else known[:0]
+    return Ratio(compared, told[: len(used)], len(used), ends)
 
 
-def _matched(rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """The pairs of the same rule with and without composition that ran from the same starts."""
-    return [pair for pair in MATCHED if len(log_ratios(rows, [pair], COLUMN))]
+def _that_ran(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs whose two optimisers ran from the same starts on the same type of processor."""
+    return [pair for pair in pairs if len(log_ratios(rows, [pair], COLUMN))]
 
 
-def _ratio(compared: str, logs: pd.DataFrame) -> Ratio:
-    means = logs.groupby(["function", "task", "acquisition"])["log"].mean().groupby("function").mean()
-    return _over_functions(compared, means, len(logs), sorted(set(logs["dimension"])))
-
-
-def _over_functions(compared: str, means: pd.Series[float], runs: int, dimensions: list[int]) -> Ratio:
-    found = mean_over_tasks(means.to_numpy(dtype=float), list(means.index))._replace(runs=runs if len(means) else 0)
-    agree = int((means * float(found.value) > 0).sum())
-    on = f"{', '.join(f'{d}D' for d in dimensions)}: {counted(runs, 'run')}"
-    return Ratio(compared, found, on, f"{agree} of {found.tasks}")
+def _ratio(compared: str, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> Ratio:
+    logs = log_ratios(rows, pairs, COLUMN)
+    return Ratio(compared, logs, len(logs), sorted(set(logs["dimension"])))
 
 
 def longer(found: Estimate) -> str:
@@ -126,21 +146,22 @@ def shorter(found: Estimate) -> str:
     return decide(found, HOLDS, FAILS)
 
 
-def that_many_times(found: Estimate) -> str:
-    """Whether the first takes `SLOWER` times as long.
+def so_many_times(found: Estimate, times: tuple[float, float]) -> str:
+    """Whether the first takes so many times as long.
 
     Args:
         found: the logarithm of the ratio.
+        times: from and to.
 
     Returns:
         In a few words.
     """
-    if decide(found, "", "") == TOO_FEW:
+    if found.tasks < FEWEST_TASKS:
         return TOO_FEW
     low, high = np.exp(found.low), np.exp(found.high)
-    if high < SLOWER[0] or low > SLOWER[1]:
-        return LESS if high < SLOWER[0] else MORE
-    return HOLDS if low >= SLOWER[0] and high <= SLOWER[1] else UNDECIDED
+    if high < times[0] or low > times[1]:
+        return LESS if high < times[0] else MORE
+    return HOLDS if low >= times[0] and high <= times[1] else UNDECIDED
 
 
 class Time(NamedTuple):
@@ -153,9 +174,13 @@ class Time(NamedTuple):
 
 CLAIMS = (
     Time("Compositional methods are slower.", composed, longer),
-    Time("... 1.5 to 2 times.", composed, that_many_times),
+    Time("... 1.5 to 2 times.", composed, partial(so_many_times, times=SLOWER)),
     Time("Memory-efficient forms are faster than standard ones.", memory_efficient, shorter),
-    Time("The time of compositional methods rises more steeply with the dimension.", growth, longer),
+    Time("With the dimension, the time of compositional methods rises more steeply.", growth, longer),
+    Time(
+        "(C)L-BFGS-B and CMA-ES take an order of magnitude longer than first-order methods.",
+        *(other_orders, partial(so_many_times, times=MAGNITUDE)),
+    ),
 )
 
 
@@ -176,4 +201,12 @@ def _line(claim: Time, made: Ratio) -> Judged:
     if not found.runs:
         return Judged(claim.words, made.compared, NOT_RUN)
     times = found._replace(value=np.exp(found.value), low=np.exp(found.low), high=np.exp(found.high))
-    return Judged(claim.words, made.compared, claim.judged(found), with_interval(times, 2), made.on, made.agree)
+    each = made.logs.groupby("function")["log"].mean()
+    return Judged(
+        claim.words,
+        made.compared,
+        claim.judged(found),
+        with_interval(times, 2),
+        f"{', '.join(f'{d}D' for d in made.dimensions)}: {counted(made.runs, 'run')}",
+        f"{(each * float(found.value) > 0).sum()} of {found.tasks}",
+    )

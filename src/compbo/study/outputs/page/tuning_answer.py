@@ -26,7 +26,10 @@ PAPER = (
 
 
 def score_difference(rows: pd.DataFrame) -> Estimate:
-    """Compositional minus non-compositional final score in the rows (`score_differences`): the mean over tasks."""
+    """Compositional minus non-compositional final score in the rows (`score_differences`): the mean over black boxes.
+
+    A black box is a model on a data set: the same by another metric is no new one.
+    """
     return over_black_boxes(score_differences(rows), "score")
 
 
@@ -36,6 +39,7 @@ def score_differences(rows: pd.DataFrame) -> pd.DataFrame:
     The median member stands for each of the two.
     """
     both = common_blocks(rows, [FIRST, COMP], "group")
+    both = both.assign(function=both["model"] + " on " + both["data"])
     keys = ["task", "acquisition", "seed", "function"]
     sides = [both[both["group"] == group].groupby(keys, sort=True)["score"].median() for group in (COMP, FIRST)]
     return (sides[0] - sides[1]).dropna().rename("score").reset_index()
@@ -44,14 +48,16 @@ def score_differences(rows: pd.DataFrame) -> pd.DataFrame:
 def tuning_sentences(study: Study) -> tuple[Estimate | None, list[str]]:
     """The difference over all tuning tasks (None where there is none), and what it is made of."""
     rows = study.tuning[study.tuning["score"].notna()]
-    whole = score_difference(rows)
+    differences = score_differences(rows)
+    whole = over_black_boxes(differences, "score")
     if not whole.runs:
         return None, []
     lead = (
-        f"On {counted(whole.tasks, 'tuning task')} under {_acquisitions(rows)}, the final Bayesmark score (100: best "
-        f"known loss, 0: random search) of first-order compositional ({_members(rows, COMP)}) minus non-compositional "
-        f"optimisers ({_members(rows, FIRST)}) is {with_interval(whole, 1)}: median members, from the same starts, "
-        "mean over tasks."
+        f"On {counted(differences['task'].nunique(), 'tuning task')} under {_acquisitions(rows)}, the final Bayesmark "
+        f"score (100: best known loss, 0: random search) of first-order compositional ({_members(rows, COMP)}) minus "
+        f"non-compositional optimisers ({_members(rows, FIRST)}) is {with_interval(whole, 1)}: median members, from "
+        f"the same starts, mean over {counted(whole.tasks, 'pair')} of a model and data, which count once whatever the "
+        "metric."
     )
     sentences = [lead]
     if whole.unit != "nothing" and whole.low <= 0 <= whole.high:
