@@ -340,37 +340,39 @@ class TestTimes:
         return rows.assign(maximise_seconds=took)
 
     def test_composition_and_how_many_times(self) -> None:
-        slower, times, *_ = seconds.judge(self.rows({"CAdam": 1.7, "AdamOS-FSM": 1.0}, 16))
+        slower, times, *_ = seconds.judge(self.rows({"CAdam": 1.7, "AdamOS-FSM": 1.0}, 16), [])
         assert (slower.said, times.said, slower.agree) == (HOLDS, HOLDS, "5 of 5")
         assert slower.number.startswith("1.73 [1.70, ")
-        slower, times, *_ = seconds.judge(self.rows({"CAdam": 0.5, "AdamOS-FSM": 1.0}, 16))
+        slower, times, *_ = seconds.judge(self.rows({"CAdam": 0.5, "AdamOS-FSM": 1.0}, 16), [])
         assert (slower.said, times.said) == ("does not hold: the reverse", "does not hold: less")
-        assert seconds.judge(self.rows({"CAdam": 3.0, "AdamOS-FSM": 1.0}, 16))[1].said == "does not hold: more"
-        assert seconds.judge(self.rows({"CAdam": 1.98, "AdamOS-FSM": 1.0}, 16))[1].said == "cannot be told"
+        assert seconds.judge(self.rows({"CAdam": 3.0, "AdamOS-FSM": 1.0}, 16), [])[1].said == "does not hold: more"
+        assert seconds.judge(self.rows({"CAdam": 1.98, "AdamOS-FSM": 1.0}, 16), [])[1].said == "cannot be told"
 
     def test_memory_efficient_forms(self) -> None:
         rows = self.rows({"CAdam-ME": 0.9, "CAdam": 1.0}, 16)
-        faster = seconds.judge(rows)[2]
+        faster = seconds.judge(rows, [])[2]
         assert (faster.number[:11], faster.said) == ("0.92 [0.90,", HOLDS)
         still = rows.assign(verdicts=json.dumps({moved_or_not.DID_NOT_MOVE: 8}))
-        assert seconds.judge(still)[2].said == NOT_RUN, "a form that stands still saves nothing"
-        assert seconds.judge(rows[:0])[2].said == NOT_RUN
+        assert seconds.judge(still, [])[2].said == NOT_RUN, "a form that stands still saves nothing"
+        assert seconds.judge(rows[:0], [])[2].said == NOT_RUN
 
-    def test_the_rise_with_the_dimension_is_one_of_seconds(self) -> None:
-        """By pairs that ran in both; SCGA in 16 dimensions alone plays no part, nor does Nested-MC without Adam."""
-        low = self.rows({"CAdam": 1.5, "AdamOS-FSM": 1.0, "SCGA": 9.0, "SGA-FSM": 1.0}, 16)
-        high = self.rows({"CAdam": 3.0, "AdamOS-FSM": 2.0, "Nested-MC": 50.0}, 100)
-        rise = seconds.judge(pd.concat([low, high]))[3]
-        assert rise.compared.startswith("rise from 16D to 100D in seconds")
-        assert (rise.number[:4], rise.on, rise.said) == ("1.53", "16D, 100D: 20 runs", HOLDS)
-        less = self.rows({"CAdam": 2.0, "AdamOS-FSM": 2.0}, 100)
-        assert seconds.judge(pd.concat([low, less]))[3].said == "does not hold: the reverse"
-        assert seconds.judge(low)[3].said == NOT_RUN
+    def test_the_rise_with_the_dimension_is_that_of_an_idle_machine(self) -> None:
+        rows = self.rows({"CAdam": 1.5, "AdamOS-FSM": 1.0}, 16)
+        slopes = {"CAdam": 4.0, "AdamOS-FSM": 2.0, "Nested-MC": 3.0, "Adam-FSM": 2.0, "SCGA": 2.2, "SGA-FSM": 2.0}
+        idle = [
+            measured_cost.Cost(name, d, 256, 64, 100.0 + slope * d, 1.0)
+            for d in (16, 60, 120)
+            for name, slope in slopes.items()
+        ]
+        rise = seconds.judge(rows, idle)[3]
+        assert (rise.number[:4], rise.on, rise.agree) == ("1.49", "16D to 120D: 3 pairs", "3 of 3")
+        assert rise.said == "too few data", "of five pairs at least"
+        assert seconds.judge(rows, [])[3].said == NOT_RUN
 
     def test_an_order_of_magnitude(self) -> None:
-        took = {"L-BFGS-B": 12.0, "Adam-ERM": 1.0, "CL-BFGS-B": 13.0, "CAdam": 1.0, "CMA-ES": 14.0}
-        assert seconds.judge(self.rows(took, 16))[4].said == HOLDS
-        assert seconds.judge(self.rows(took | {"CMA-ES": 1.0}, 16))[4].said == "does not hold: less"
+        took = {"L-BFGS-B": 12.0, "Adam-ERM": 1.0, "CL-BFGS-B": 13.0, "CMA-ES": 14.0}
+        assert seconds.judge(self.rows(took, 16), [])[4].said == HOLDS
+        assert seconds.judge(self.rows(took | {"CMA-ES": 1.0}, 16), [])[4].said == "does not hold: less"
 
 
 def _runs(regrets: dict[str, float], dimension: int, verdicts: dict[str, str] | None = None) -> pd.DataFrame:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from benchmarks.cost import read_csv
+
 from compbo.study.outputs.phrases import with_interval
 from compbo.words import counted
 from tools.claims import regret, scores, seconds, shares
@@ -38,7 +40,7 @@ def finding(rows: pd.DataFrame, tuning: pd.DataFrame) -> str:
 
 
 def _count(rows: pd.DataFrame, tuning: pd.DataFrame) -> str:
-    lines = [*regret.judge(rows), *shares.judge(rows), *seconds.judge(rows), *scores.judge(tuning)]
+    lines = [*regret.judge(rows), *shares.judge(rows), *seconds.judge(rows, read_csv()), *scores.judge(tuning)]
     holds, level = (sum(line.said.startswith(words) for line in lines) for words in (HOLDS, NO_DIFFERENCE))
     fails = [line for line in lines if line.said.startswith(DOES_NOT)]
     named = "; ".join(

@@ -136,7 +136,7 @@ def _claims(rows: pd.DataFrame, tuning: pd.DataFrame) -> list[str]:
         shares.HOW,
         markdown(shares.judge(rows), says, "here", "function by function"),
         seconds.HOW,
-        markdown(seconds.judge(rows), says, "times", "functions of the same sign"),
+        markdown(seconds.judge(rows, read_csv()), says, "times", "functions of the same sign"),
         scores.HOW,
         markdown(scores.judge(tuning), says, "difference in score", "black boxes of the same sign"),
     ]

@@ -11,7 +11,7 @@ from compbo.study.outputs.aggregate import over_black_boxes
 from compbo.study.outputs.figures.pairs import standard_me_pairs
 from compbo.study.outputs.moved import that_moved
 from compbo.study.outputs.page.answer import FEWEST_TASKS, TOO_FEW, UNDECIDED, both_ran, decide
-from compbo.study.outputs.page.cost_answers import MATCHED, log_ratios, mean_costs
+from compbo.study.outputs.page.cost_answers import MATCHED, log_ratios
 from compbo.study.outputs.phrases import with_interval
 from compbo.words import counted
 from tools.claims.judged import FAILS, HOLDS, LESS, MORE, NOT_RUN, Judged
@@ -20,28 +20,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pandas as pd
+    from benchmarks.cost import Cost
 
     from compbo.study.outputs.statistics.bootstrap import Estimate
 
 COLUMN = "maximise_seconds"
 SLOWER = (1.5, 2.0)  # the paper: that many times slower per iteration
 MAGNITUDE = (10.0, np.inf)
-OTHER_ORDERS = (("L-BFGS-B", "Adam-ERM"), ("CL-BFGS-B", "CAdam"), ("CMA-ES", "Adam-ERM"))
+OTHER_ORDERS = (("L-BFGS-B", "Adam-ERM"), ("CL-BFGS-B", "Adam-ERM"), ("CMA-ES", "Adam-ERM"))
 HOW = """\
 **Time.** What is compared is the time of one maximisation: the ratio in runs from the same start on the same type of
 processor, its geometric mean over pairs of optimisers and over functions, with Student's interval over the functions.
-The pairs have the same rule with and without composition, or are a compositional optimiser in both forms. How steeply
-time rises is what a maximisation takes in the largest dimension less what it takes in the smallest. The runs were timed
-beside others; [below](#cost) is what an idle machine takes."""
+The pairs have the same rule with and without composition, or are a compositional optimiser in both forms. The runs were
+timed beside others, in stretches, so how time rises from dimension to dimension is taken from [an idle
+machine](#cost): the slope of seconds over dimensions, with the interval over the pairs."""
+
+
+class Timed(NamedTuple):
+    """What was timed: the runs on the plain synthetic functions, and maximisations alone on an idle machine."""
+
+    rows: pd.DataFrame
+    idle: Sequence[Cost]
 
 
 class Ratio(NamedTuple):
     """How many times as long the first of each pair takes, and the words for what is compared."""
 
     compared: str
-    logs: pd.DataFrame  # the logarithm (`log`), run by run or rise by rise
-    runs: int
-    dimensions: list[int]
+    logs: pd.DataFrame  # the logarithm (`log`), run by run, or pair by pair as if each were a function
+    on: str
 
     @property
     def found(self) -> Estimate:
@@ -49,67 +56,72 @@ class Ratio(NamedTuple):
         return over_black_boxes(self.logs, "log")
 
 
-def composed(rows: pd.DataFrame) -> Ratio:
+def composed(timed: Timed) -> Ratio:
     """Compositional over the same rule without composition.
 
     Args:
-        rows: the runs on the plain synthetic functions.
+        timed: what was timed.
 
     Returns:
         The ratio, of the runs that all pairs have.
     """
-    return _ratio("compositional over the same rule without", rows, _that_ran(rows, MATCHED))
+    return _ratio("compositional over the same rule without", timed.rows, _that_ran(timed.rows, MATCHED))
 
 
-def memory_efficient(rows: pd.DataFrame) -> Ratio:
+def memory_efficient(timed: Timed) -> Ratio:
     """Memory-efficient over standard form.
 
     Args:
-        rows: the runs on the plain synthetic functions.
+        timed: what was timed.
 
     Returns:
         The ratio where both moved, as in the answer to question 3: a form that stands still saves nothing.
     """
-    moved = that_moved(rows)
+    moved = that_moved(timed.rows)
     pairs = [(pair.second, pair.first) for pair in both_ran(moved, standard_me_pairs(moved))]
     return _ratio("memory-efficient over standard", moved, pairs)
 
 
-def other_orders(rows: pd.DataFrame) -> Ratio:
-    """Second-order methods and CMA-ES over first-order methods.
+def other_orders(timed: Timed) -> Ratio:
+    """Second-order methods and CMA-ES over a first-order method.
 
     Args:
-        rows: the runs on the plain synthetic functions.
+        timed: what was timed.
 
     Returns:
         The ratio, of the runs that all pairs have.
     """
     compared = ", ".join(f"{first} over {second}" for first, second in OTHER_ORDERS)
-    return _ratio(f"seconds of {compared}", rows, _that_ran(rows, OTHER_ORDERS))
+    return _ratio(f"seconds of {compared}", timed.rows, _that_ran(timed.rows, OTHER_ORDERS))
 
 
-def growth(rows: pd.DataFrame) -> Ratio:
-    """The rise in seconds from the smallest dimension to the largest, with over without composition.
+def growth(timed: Timed) -> Ratio:
+    """The slope of seconds over dimensions, with over without composition.
 
     Args:
-        rows: the runs on the plain synthetic functions.
+        timed: what was timed.
 
     Returns:
-        The ratio of the rises on the same type of processor, of the pairs that ran in both dimensions.
+        The ratio of the slopes of each pair on an idle machine.
     """
-    ran = {d: pairs for d, here in rows.groupby("dimension") if (pairs := _that_ran(here, MATCHED))}
-    ends = [min(ran, default=0), max(ran, default=0)]
-    pairs = [pair for pair in MATCHED if all(pair in ran.get(d, ()) for d in ends)]
-    compared = f"rise from {ends[0]}D to {ends[1]}D in seconds, compositional over the same rule without"
-    known = mean_costs(rows[rows["dimension"].isin(ends)], COLUMN)
-    known = known[known["optimiser"].isin([name for pair in pairs for name in pair])]
-    keys = ["function", "acquisition", "processor"]
-    costs = known.groupby([*keys, "optimiser", "dimension"])["cost"].mean().unstack("dimension")
-    rises = costs.reindex(columns=ends).diff(axis=1).iloc[:, -1].unstack("optimiser").dropna()
-    logs = sum(np.log(rises[first] / rises[second]) for first, second in pairs) / max(len(pairs), 1)
-    told = rises.assign(log=logs).reset_index().assign(task=lambda of: of["function"])
-    used = known.merge(told[keys]) if ends[0] < ends[1] else known[:0]
-    return Ratio(compared, told[: len(used)], len(used), ends)
+    import pandas as pd
+
+    known = {cost.maximizer for cost in timed.idle}
+    pairs = [pair for pair in MATCHED if known.issuperset(pair)]
+    names = [" / ".join(pair) for pair in pairs]
+    logs = [np.log(_slope(timed.idle, first) / _slope(timed.idle, second)) for first, second in pairs]
+    dimensions = sorted({cost.dimension for cost in timed.idle})
+    return Ratio(
+        "seconds more for each dimension, compositional over the same rule without",
+        pd.DataFrame({"task": names, "function": names, "acquisition": "ucb", "log": logs}),
+        f"{dimensions[0]}D to {dimensions[-1]}D: {counted(len(pairs), 'pair')}" if dimensions else "",
+    )
+
+
+def _slope(idle: Sequence[Cost], maximizer: str) -> float:
+    """Seconds of a maximisation over dimensions, by least squares."""
+    points = [(cost.dimension, cost.seconds) for cost in idle if cost.maximizer == maximizer]
+    return float(np.polyfit(*zip(*points, strict=True), 1)[0])
 
 
 def _that_ran(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -119,7 +131,8 @@ def _that_ran(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> list[tupl
 
 def _ratio(compared: str, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> Ratio:
     logs = log_ratios(rows, pairs, COLUMN)
-    return Ratio(compared, logs, len(logs), sorted(set(logs["dimension"])))
+    where = ", ".join(f"{d}D" for d in sorted(set(logs["dimension"])))
+    return Ratio(compared, logs, f"{where}: {counted(len(logs), 'run')}")
 
 
 def longer(found: Estimate) -> str:
@@ -168,7 +181,7 @@ class Time(NamedTuple):
     """A sentence of the paper, the ratio of times that it is about, and how the ratio is judged."""
 
     words: str
-    ratio: Callable[[pd.DataFrame], Ratio]
+    ratio: Callable[[Timed], Ratio]
     judged: Callable[[Estimate], str]
 
 
@@ -178,22 +191,23 @@ CLAIMS = (
     Time("Memory-efficient forms are faster than standard ones.", memory_efficient, shorter),
     Time("With the dimension, the time of compositional methods rises more steeply.", growth, longer),
     Time(
-        "(C)L-BFGS-B and CMA-ES take an order of magnitude longer than first-order methods.",
+        "(C)L-BFGS-B and CMA-ES take an order of magnitude longer than first-order methods without composition.",
         *(other_orders, partial(so_many_times, times=MAGNITUDE)),
     ),
 )
 
 
-def judge(rows: pd.DataFrame) -> list[Judged]:
+def judge(rows: pd.DataFrame, idle: Sequence[Cost]) -> list[Judged]:
     """Every claim about time.
 
     Args:
         rows: the runs on the plain synthetic functions.
+        idle: maximisations alone on an idle machine.
 
     Returns:
         A line for each.
     """
-    return [_line(claim, claim.ratio(rows)) for claim in CLAIMS]
+    return [_line(claim, claim.ratio(Timed(rows, idle))) for claim in CLAIMS]
 
 
 def _line(claim: Time, made: Ratio) -> Judged:
@@ -207,6 +221,6 @@ def _line(claim: Time, made: Ratio) -> Judged:
         made.compared,
         claim.judged(found),
         with_interval(times, 2),
-        f"{', '.join(f'{d}D' for d in made.dimensions)}: {counted(made.runs, 'run')}",
+        made.on,
         f"{(each * float(found.value) > 0).sum()} of {found.tasks}",
     )

@@ -119,21 +119,16 @@ def log_ratios(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]], column: str
     import pandas as pd
 
     keys = ["task", "acquisition", "seed", "function", "dimension", "processor"]
-    known = mean_costs(rows, column)
+    means = [_mean_cost(steps) for steps in rows[column]]
+    costs = rows.assign(cost=means, processor=[processor_of(text) for text in rows["machine"]])
+    costs = costs[costs["cost"].notna()]
     sides = []
     for first, second in pairs:
-        one, other = (known[known["optimiser"] == name].set_index(keys)["cost"] for name in (first, second))
+        one, other = (costs[costs["optimiser"] == name].set_index(keys)["cost"] for name in (first, second))
         sides.append((one / other).dropna().map(np.log).rename(f"{first}/{second}"))
     if not sides:
         return pd.DataFrame(columns=[*keys, "log"])
     return pd.concat(sides, axis=1).dropna().mean(axis=1).rename("log").reset_index()
-
-
-def mean_costs(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """The rows whose `cost`, the mean of a per-step cost in a column, is known, with it and the type of `processor`."""
-    means = [_mean_cost(steps) for steps in rows[column]]
-    costs = rows.assign(cost=means, processor=[processor_of(text) for text in rows["machine"]])
-    return costs[costs["cost"].notna()]
 
 
 def processor_of(machine: str) -> str:
