@@ -39,7 +39,7 @@ def score_differences(rows: pd.DataFrame) -> pd.DataFrame:
     The median member stands for each of the two.
     """
     both = common_blocks(rows, [FIRST, COMP], "group")
-    both = both.assign(function=both["model"] + " on " + both["data"])
+    both = both.assign(function=both["model"].astype(str) + " on " + both["data"].astype(str))
     keys = ["task", "acquisition", "seed", "function"]
     sides = [both[both["group"] == group].groupby(keys, sort=True)["score"].median() for group in (COMP, FIRST)]
     return (sides[0] - sides[1]).dropna().rename("score").reset_index()
@@ -56,8 +56,8 @@ def tuning_sentences(study: Study) -> tuple[Estimate | None, list[str]]:
         f"On {counted(differences['task'].nunique(), 'tuning task')} under {_acquisitions(rows)}, the final Bayesmark "
         f"score (100: best known loss, 0: random search) of first-order compositional ({_members(rows, COMP)}) minus "
         f"non-compositional optimisers ({_members(rows, FIRST)}) is {with_interval(whole, 1)}: median members, from "
-        f"the same starts, mean over {counted(whole.tasks, 'pair')} of a model and data, which count once whatever the "
-        "metric."
+        f"the same starts, mean over {counted(whole.tasks, 'pair')} of a model and data, each of which counts once for "
+        "all metrics."
     )
     sentences = [lead]
     if whole.unit != "nothing" and whole.low <= 0 <= whole.high:
