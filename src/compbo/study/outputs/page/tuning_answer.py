@@ -56,8 +56,8 @@ def tuning_sentences(study: Study) -> tuple[Estimate | None, list[str]]:
         f"On {counted(differences['task'].nunique(), 'tuning task')} under {_acquisitions(rows)}, the final Bayesmark "
         f"score (100: best known loss, 0: random search) of first-order compositional ({_members(rows, COMP)}) minus "
         f"non-compositional optimisers ({_members(rows, FIRST)}) is {with_interval(whole, 1)}: median members, from "
-        f"the same starts, mean over {counted(whole.tasks, 'pair')} of a model and data, each of which counts once for "
-        "all metrics."
+        f"the same starts, mean over {counted(whole.tasks, 'pair')} of a model and data (each counts once for all "
+        "metrics)."
     )
     sentences = [lead]
     if whole.unit != "nothing" and whole.low <= 0 <= whole.high:
