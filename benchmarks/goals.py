@@ -60,6 +60,20 @@ GOALS = (
         for method in ("Adam-ERM", "L-BFGS-B")
     ),
     Goal(
+        "a suggestion of 8 points in 6, 20 and 60 dimensions, times faster than Optuna's GP",
+        "suggestions",
+        "optuna-gp / compbo",
+        {"q": ("8",)},
+        (8.0,),
+    ),
+    Goal(
+        "a suggestion of 8 points in 6, 20 and 60 dimensions, times faster than HEBO",
+        "suggestions",
+        "hebo / compbo",
+        {"q": ("8",)},
+        (8.0,),
+    ),
+    Goal(
         "an ask beside two busy processes, times a quiet one",
         "load",
         "beside 2 / quiet",
