@@ -279,18 +279,24 @@ def test_the_plugin_gives_the_grids_their_methods_and_tasks() -> None:
     run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     cells = json.loads(run.stdout)
-    core = cells[:360]
+    core = cells[:1170]
     methods = {name for names in STAGES for name in names}
     assert {name for _, name, *_ in cells} == methods
-    assert len({task for task, *_ in core}) == 12
+    assert {batch: len({task for task, *_, size, _ in core if size == batch}) for batch in (1, 8, 16)} == {
+        1: 6,
+        8: 12,
+        16: 6,
+    }
+    assert len({tuple(cell) for cell in cells}) == len(cells)  # none of the core again in the rest
     assert {batch for *_, batch, _ in cells} == {1, 8, 16}
     assert {initial for *_, initial in cells} == {16}
     dimensions = {"machine-10": 17, "pressure-vessel": 4, "hartmann-6": 6, "branin-2": 2}
     groups = {measures.group_of(task, dimensions.get(task) or get_task(task).space.dim) for task, *_ in core}
     assert groups == set(measures.GROUPS)
-    fast = 12 * len(STAGES[0])  # of one seed
+    fast = (6 + 12 + 6) * len(STAGES[0])  # of one seed
     assert {name for _, name, *_ in core[:fast]} == set(STAGES[0])
-    assert {seed for _, _, seed, *_ in core[:120]} == {0}
+    assert {seed for _, _, seed, *_ in core[: 1170 // 5]} == {0}
+    assert not [cell for cell in cells if cell[1] == "botorch-qlogei-sequential" and cell[3] == 1]  # as joint
 
 
 def test_the_fast_methods_come_first_and_the_seeds_in_turn() -> None:
@@ -316,7 +322,7 @@ def test_the_league_runs_in_parts() -> None:
         (("--method", "pycmaa"), "has the optimiser 'pycmaa'"),
         (("all", "--task", "levy-7"), "levy-7"),
         (("all", "--seed", "9"), "seed 9"),
-        (("core", "--batch", "1"), "--batch 1: no such cell in core, where batches have 8 points"),
+        (("core", "--batch", "2"), "--batch 2: no such cell in core, where batches have 1, 8, 16 points"),
         (("--export", "--batch", "8"), "--export writes the whole league"),
     ],
 )
@@ -407,6 +413,17 @@ def small_table() -> pd.DataFrame:
     )
 
 
+def small_plan() -> pd.DataFrame:
+    """Both tasks and seeds for three methods and, on one of them, a fourth; of the core is the one with levy."""
+    cells = [
+        (f"{task}{method}{seed}", task == "levy-6-shifted")
+        for task in ("levy-6-shifted", "rf-boston-mse")
+        for method in ("compbo", "random-search", "hebo", "pycma")[: 4 if task == "levy-6-shifted" else 3]
+        for seed in (0, 1)
+    ]
+    return pd.DataFrame({"cell": [cell for cell, _ in cells], "batch": 8, "core": [core for _, core in cells]})
+
+
 def test_regrets_are_in_units_of_the_initial_design() -> None:
     runs = measures.runs_of(small_table()).set_index(["task", "method", "seed"])["regret"]
     assert runs["levy-6-shifted", "compbo", 1] == pytest.approx(0.2)
@@ -439,8 +456,8 @@ def test_wins_are_counted_where_all_methods_ran() -> None:
 
 
 def test_the_page_says_what_is_missing_and_where_compbo_is_not_first() -> None:
-    text = page.measured(small_table())
-    assert "| 8 | 144 | 2 | 3 | 2 | 9 of 12 |" in text
+    text = page.measured(small_table(), small_plan())
+    assert "| 8 | 144 | 2 | 3 | 2 | 5 of 8 | 9 of 14 |" in text
     assert "1 run failed (hebo on levy-6-shifted, seed 1). **Not run yet: pycma, optuna-tpe," in text
     assert "With botorch 0.18, optuna 4.0, hebo 0.3.6." in text
     assert "compbo is not first. Ahead: hebo (0.50, no interval yet)." in text
@@ -452,8 +469,9 @@ def test_the_page_says_what_is_missing_and_where_compbo_is_not_first() -> None:
 
 
 def test_batches_that_compbo_has_not_run_have_no_table() -> None:
-    text = page.measured(pd.concat([small_table(), pd.DataFrame([row("levy-6-shifted", "pycma", 0, 0.1, batch=16)])]))
-    assert "| 16 | 272 | 1 | 1 | 1 | 1 of 1 |" in text
+    table = pd.concat([small_table(), pd.DataFrame([row("levy-6-shifted", "pycma", 0, 0.1, batch=16)])])
+    text = page.measured(table, small_plan())
+    assert "| 16 | 272 | 1 | 1 | 1 | 0 of 0 | 0 of 0 |" in text
     assert "## 8 points per ask" in text
     assert "## 16 points per ask" not in text
 
@@ -481,7 +499,7 @@ def test_tasks_on_which_random_search_is_better_are_named() -> None:
     table.loc[table["optimiser"] == "random-search", "best"] = table["best"].map(lambda _: np.array([10.0, 3.9]))
     table.loc[table["optimiser"] == "random-search", "regret"] = table["regret"].map(lambda _: np.array([10.0, 0.9]))
     assert measures.worse_than_random(measures.runs_of(table)) == ["levy-6-shifted", "rf-boston-mse"]
-    assert "Worse than random search on levy-6-shifted, rf-boston-mse." in page.measured(table)
+    assert "Worse than random search on levy-6-shifted, rf-boston-mse." in page.measured(table, small_plan())
 
 
 def test_noisy_tasks_are_judged_without_their_noise() -> None:

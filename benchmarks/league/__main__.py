@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PARTS = {"core": ("core",), "rest": ("rest",), "all": ("core", "rest")}
+PARTS = ("core", "all")
 # The fast ones first: a league that is stopped early has them on all tasks of its seeds.
 STAGES = (
     ("compbo", "random-search", "pycma", "optuna-tpe"),
@@ -41,10 +41,14 @@ def in_order(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def league_cells(part: str) -> list[Cell]:
-    """The cells of a part of the league, in the order in which they are run."""
+    """The cells of a part of the league, in the order in which they are run: those of the core first."""
     from compbo.study.grid import load_grid
 
-    return [cell for name in PARTS[part] for cell in in_order(load_grid(str(HERE / f"{name}.toml")).cells())]
+    core, everything = (in_order(load_grid(str(HERE / f"{name}.toml")).cells()) for name in PARTS)
+    if part == "core":
+        return core
+    first = {cell.hash for cell in core}
+    return core + [cell for cell in everything if cell.hash not in first]
 
 
 def export(folders: Sequence[Path], known: Sequence[Path], to: Path) -> None:
@@ -66,7 +70,7 @@ def export(folders: Sequence[Path], known: Sequence[Path], to: Path) -> None:
 def main() -> None:
     """Read the command line and run, or export."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.league", description=__doc__.splitlines()[0])
-    parser.add_argument("part", nargs="?", choices=list(PARTS), default="core")
+    parser.add_argument("part", nargs="?", choices=PARTS, default="core")
     parser.add_argument("--results", type=Path, action="append", help="folder; several with --export: the last counts")
     parser.add_argument(
         "--known", type=Path, action="append", default=[], help="compact file or folder; what is done in it is not run"

@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.league import measures
+from benchmarks.league.__main__ import league_cells
 from benchmarks.league.figure import LOOKS, draw
 from benchmarks.league.parts import parts_table
+from compbo.plugins import load_plugin
 from compbo.study.outputs.compact import finished, from_bytes
 from compbo.words import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from benchmarks.league.measures import Versus
     from compbo.study.outputs.statistics.bootstrap import Estimate
 
@@ -34,17 +35,32 @@ MAIN_BATCH = 8  # of the summary and the figure
 PACKAGES = ("torch", "botorch", "gpytorch", "optuna", "cma")
 
 
-def measured(table: pd.DataFrame) -> str:
+def planned() -> pd.DataFrame:
+    """The league as its grids have it: the hash of every cell, its batch, and whether it is one of the core."""
+    load_plugin("benchmarks.league.plugin")
+    core = {cell.hash for cell in league_cells("core")}
+    cells = league_cells("all")
+    return pd.DataFrame(
+        {
+            "cell": [cell.hash for cell in cells],
+            "batch": [cell.batch for cell in cells],
+            "core": [cell.hash in core for cell in cells],
+        }
+    )
+
+
+def measured(table: pd.DataFrame, plan: pd.DataFrame) -> str:
     """All that the page has of numbers.
 
     Args:
         table: compact results of the league.
+        plan: what was to be run, as `planned` gives it.
 
     Returns:
         Markdown: what there is, a summary, then tables by batch and group.
     """
     runs = measures.runs_of(table)
-    parts = [_counts(table, runs), _summary(runs[runs["batch"] == MAIN_BATCH])]
+    parts = [_counts(table, runs, plan), _summary(runs[runs["batch"] == MAIN_BATCH])]
     ours = runs["method"] == measures.OURS  # without them there is nothing to compare with
     batches = sorted(set(runs["batch"][ours]), key=lambda size: (size != MAIN_BATCH, size))
     parts += [_of_batch(runs[runs["batch"] == batch], int(batch)) for batch in batches]
@@ -56,12 +72,14 @@ def _header(*columns: str) -> list[str]:
     return [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
 
 
-def _counts(table: pd.DataFrame, runs: pd.DataFrame) -> str:
+def _counts(table: pd.DataFrame, runs: pd.DataFrame, plan: pd.DataFrame) -> str:
     """What was run, what is missing, and with what."""
-    lines = _header("batch", "evaluations", "tasks", "methods", "seeds", "runs that are there")
+    lines = _header("batch", "evaluations", "tasks", "methods", "seeds", "runs of the core", "all runs")
+    there = plan[plan["cell"].isin(finished(table)["cell"])]
     for (batch, evaluations), part in runs.groupby(["batch", "evaluations"]):
         tasks, methods, seeds = (part[name].nunique() for name in ("task", "method", "seed"))
-        counts = f"{len(part)} of {tasks * methods * seeds}"
+        have, wanted = there[there["batch"] == batch], plan[plan["batch"] == batch]
+        counts = f"{have['core'].sum()} of {wanted['core'].sum()} | {len(have)} of {len(wanted)}"
         lines.append(f"| {batch} | {evaluations} | {tasks} | {methods} | {seeds} | {counts} |")
     failed = table[table["status"] != finished(table)["status"].iloc[0]]
     names = sorted({f"{row.optimiser} on {row.task}, seed {row.seed}" for row in failed.itertuples()})
@@ -184,7 +202,7 @@ def current(text: str, table: pd.DataFrame) -> str:
         The new text.
     """
     blamed = parts_table(from_bytes(PARTS.read_bytes(), str(PARTS)), table)
-    return filled(filled(text, measured(table)), blamed, PARTS_BEGIN, PARTS_END)
+    return filled(filled(text, measured(table, planned())), blamed, PARTS_BEGIN, PARTS_END)
 
 
 def main() -> None:
