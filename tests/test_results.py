@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,22 +18,26 @@ from benchmarks.defaults import page as defaults
 from benchmarks.league import page as league
 from tools import controls, cost, moved, needs, reproduction, shifted
 from tools.claims import regret, scores, seconds, shares
-from tools.claims.judged import DOES_NOT, HOLDS, NOT_MOVED, NOT_RUN, PARTLY, judged_difference
+from tools.claims.judged import HOLDS, NOT_MOVED, NOT_RUN, PARTLY, Judged, judged_difference
 from tools.finding import MARK, finding
 
 from compbo.bo.verdict import Verdict
 from compbo.maximizers import CATALOGUE
 from compbo.study.grid import load_grid
 from compbo.study.outputs import moved as moved_or_not
+from compbo.study.outputs.axes import method_axes
 from compbo.study.outputs.compact import from_bytes
 from compbo.study.outputs.figures.canvas import save
+from compbo.study.outputs.page.tuning_answer import noisy_tasks
 from compbo.study.outputs.statistics.bootstrap import Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
-GROUPS = ((regret.CLAIMS, 5), (shares.CLAIMS, 5), (seconds.CLAIMS, 5), (scores.CLAIMS, 5))  # and the verdict's column
+    from compbo.study.outputs.page.answer import Answer
+
+VERDICT = 5  # the column of the verdicts on the paper's sentences
+CLAIMED = [claim.words for claim in (*regret.CLAIMS, *shares.CLAIMS, *seconds.CLAIMS, *scores.CLAIMS)] + [seconds.RISE]
 
 
 def _cells(line: str) -> list[str]:
@@ -61,9 +67,12 @@ def test_the_finding_in_the_readme_is_current() -> None:
     numbers = re.findall(r"-?\d\.\d{3} \[[^]]+\]", said)
     assert len(numbers) >= 4
     assert all(number in page for number in numbers)
-    verdicts = [verdict for claimed, column in GROUPS for verdict in _verdicts(page, claimed, column)]
-    holds, fails = (sum(verdict.startswith(words) for verdict in verdicts) for words in (HOLDS, DOES_NOT))
-    assert re.search(rf"of {len(verdicts)} statements of the paper {holds} holds?, {fails} do(es)? not", said)
+    kinds = Counter(Judged("", "", verdict).kind for verdict in _verdicts(page))
+    assert sum(kinds.values()) == len(CLAIMED)
+    assert re.search(rf"^Of {len(CLAIMED)} statements of the paper, {kinds['holds']} holds? in ", said)
+    assert re.search(rf", {kinds['fails']} do(es)? not, {kinds['level']} shows? no difference above ", said)
+    assert f", {kinds['open']} cannot be told, and {kinds['lacking']} were not run, not in full or too little." in said
+    assert said.count("\u201c") == kinds["fails"]
 
 
 def test_the_maximizers_on_the_page_on_how_to_choose_are_current() -> None:
@@ -75,13 +84,23 @@ def test_the_maximizers_on_the_page_on_how_to_choose_are_current() -> None:
 
 def test_the_finding_changes_with_the_runs() -> None:
     study = reproduction.committed()
-    rows, tuning = study.synthetic("plain"), study.tuning
+    rows, tuning, idle = study.synthetic("plain"), study.tuning, measured_cost.read_csv()
     for change, words in ((-1.0, "the first is better"), (1.0, "the first is worse")):
         changed = rows.assign(nfr=rows["nfr"] + change * (rows["group"] == "first-comp"))
-        composition = finding(changed, tuning).partition("First-order compositional optimisers")[2].partition(" (")[0]
+        composition = (
+            finding(changed, tuning, idle)
+            .partition("First-order compositional optimisers against")[2]
+            .partition(" (")[0]
+        )
         assert composition.endswith(words)
     even = rows.assign(nfr=rows.groupby(["task", "acquisition", "seed"])["nfr"].transform("first"))
-    assert finding(even, tuning).count("no difference above 0.05 (") == 2
+    assert finding(even, tuning, idle).count("no difference above 0.05 (") == 2
+    nothing = finding(rows[:0], tuning[:0], [])
+    assert (
+        f"Of {len(CLAIMED)} statements of the paper, 0 hold in 0 runs on five functions and 0 on 0 tuning tasks"
+        in nothing
+    )
+    assert f"and {len(CLAIMED)} were not run" in nothing
 
 
 def test_what_presets_need_is_counted_from_the_committed_cells() -> None:
@@ -102,10 +121,13 @@ def test_what_ran_is_counted_with_its_seeds() -> None:
     rows = _runs({"CAdam": 0.3, "NASA": 0.5}, 16)
     more = pd.concat([rows, rows[rows["optimiser"] == "CAdam"].assign(seed=1), rows.assign(acquisition="")])
     scored = _scores({"dt-boston-mae": 1.0, "dt-pima-acc": 2.0})
-    assert reproduction.what_ran(more, scored) == (
-        "Runs on the synthetic functions: 10 (1 seed) in 16D under no acquisition function, 15 (1 to 2 seeds) in 16D "
-        "under UCB. On 2 tuning tasks: 4 (1 seed) under UCB."
-    )
+    assert reproduction.what_ran(more, scored).splitlines() == [
+        "| runs | under UCB | without one |",
+        "|---|---|---|",
+        "| five functions in 16D | 15 (1 to 2 seeds) | 10 (1 seed) |",
+        "| 2 tuning tasks | 12 (1 seed) |  |",
+    ]
+    assert len(reproduction.what_ran(rows[:0], scored[:0]).splitlines()) == 2
 
 
 def test_controls_take_what_the_study_has_run() -> None:
@@ -207,26 +229,29 @@ def test_the_optimum_elsewhere_compares_the_same_runs() -> None:
     assert shifted.section(plain, moved[:0]) == [shifted.NOT_RUN]
 
 
-def _verdicts(page: str, claimed: Iterable[object], column: int) -> list[str]:
-    """The verdicts on claims, each in its one line of the page."""
+def _verdicts(page: str) -> list[str]:
+    """The verdicts on the paper's sentences, each in its one line of the page."""
     verdicts = []
-    for claim in claimed:
-        (line,) = [line for line in page.splitlines() if line.startswith(f"| {claim.words} |")]
-        verdicts.append(_cells(line)[column])
+    for words in CLAIMED:
+        (line,) = [line for line in page.splitlines() if line.startswith(f"| {words} |")]
+        verdicts.append(_cells(line)[VERDICT])
     return verdicts
 
 
-def test_every_claim_has_a_verdict() -> None:
-    text = reproduction.PAGE.read_text(encoding="utf-8")
-    for claimed, column in GROUPS:
-        assert all(_verdicts(text, claimed, column))
+def test_every_verdict_is_of_one_kind() -> None:
+    """Each verdict of the page begins as those of its kind do; a new wording would raise here."""
+    kinds = {Judged("", "", verdict).kind for verdict in _verdicts(reproduction.PAGE.read_text(encoding="utf-8"))}
+    assert {"holds", "fails", "open"} <= kinds
+    assert Judged("", "", PARTLY).kind == Judged("", "", NOT_MOVED).kind == "lacking"
+    assert Judged("", "", "cannot be told: better, perhaps by less than 0.05").kind == "open"
 
 
 @pytest.mark.parametrize(
     ("low", "high", "alike", "words"),
     [
         (-0.3, -0.1, False, "holds"),
-        (-0.04, -0.01, False, "holds"),
+        (-0.04, -0.01, False, "holds, by less than 0.05"),
+        (0.01, 0.04, False, "does not hold: the reverse, by less than 0.05"),
         (0.1, 0.3, False, "does not hold: the reverse"),
         (-0.1, 0.1, False, "cannot be told"),
         (-0.04, 0.04, False, "no difference above 0.05"),
@@ -243,26 +268,45 @@ def test_a_claim_is_judged_by_its_interval(low: float, high: float, alike: bool,
     assert judged_difference(Estimate(*ends, unit="black boxes", tasks=5, runs=10), alike=alike) == words
 
 
-def test_the_share_of_wins_is_judged_by_the_papers() -> None:
-    def share(low: float, high: float, percent: float = 67) -> str:
-        ends = (np.asarray(low), np.asarray(high))
-        return shares.judged_share(Estimate(np.asarray(0.0), *ends, "black boxes", 5, 5), percent)
+def _share(value: float, low: float, high: float) -> Estimate:
+    return Estimate(*(np.asarray(number) for number in (value, low, high)), "black boxes", 5, 40)
 
-    assert (share(20, 50), share(50, 80), share(70, 90)) == ("does not hold: fewer", "cannot be told", "holds")
-    assert share(100, 100, 100) == "holds"
+
+def test_the_share_of_wins_is_judged_by_the_papers() -> None:
+    def said(low: float, high: float, percent: float = 67) -> str:
+        return shares.judged_share(_share((low + high) / 2, low, high), percent)
+
+    assert (said(20, 50), said(50, 80), said(70, 90)) == ("does not hold: fewer", "cannot be told", "holds")
+    assert said(100, 100, 100) == "holds"
+    assert shares.judged_share(_share(80, 24, 136), 100) == "does not hold: fewer", "always, but not once"
+    # Five functions with nothing may have up to 52 percent: the exact interval of 0 of 5.
+    assert shares.ends(_share(0, 0, 0)) == pytest.approx((0, 52.18), abs=0.01)
+    assert shares.ends(_share(100, 100, 100)) == pytest.approx((47.82, 100), abs=0.01)
+    assert (said(0, 0, 25), said(0, 0, 67)) == ("cannot be told", "does not hold: fewer")
+    assert shares.ends(_share(30, -5, 65)) == (0, 65)
+
+
+def _contests(regrets: dict[str, float], dimension: int = 16) -> pd.DataFrame:
+    """Runs of `_runs` with what the share of wins needs."""
+    rows = _runs(regrets, dimension).assign(status="done")
+    for name in ("category", "order", "member"):
+        rows[name] = [getattr(method_axes(optimiser), name) for optimiser in rows["optimiser"]]
+    return rows.assign(regret=[np.array([1.0, end]) for end in rows["nfr"]])
+
+
+def _with_end(rows: pd.DataFrame, chosen: pd.Series, nfr: float) -> pd.DataFrame:
+    ends = rows["nfr"].where(~chosen, nfr)
+    return rows.assign(nfr=ends, regret=[np.array([1.0, end]) for end in ends])
 
 
 def test_a_task_is_won_among_those_of_the_papers_table() -> None:
     """Without ME forms in 16 dimensions, where the paper ran none; who has the lowest regret of the others wins."""
-    regrets = {"CAdam-ME": 0.1, "CAdam": 0.2, "Adam-ERM": 0.3}
-    category = {"CAdam-ME": "Comp", "CAdam": "Comp", "Adam-ERM": "NonComp"}
-    rows = _runs(regrets, 16).assign(order=1, status="done")
-    rows = rows.assign(category=rows["optimiser"].map(category), member=rows["optimiser"].str.removesuffix("-ERM"))
-    rows.loc[(rows["function"] == "levy") & (rows["optimiser"] == "Adam-ERM"), "nfr"] = 0.01
-    rows["regret"] = [np.array([1.0, end]) for end in rows["nfr"]]
+    rows = _contests({"CAdam-ME": 0.1, "CAdam": 0.2, "Adam-ERM": 0.3})
+    rows = _with_end(rows, (rows["function"] == "levy") & (rows["optimiser"] == "Adam-ERM"), 0.01)
     there = shares.as_in_the_paper(rows)
     assert set(there["optimiser"]) == {"CAdam", "Adam-ERM"}
-    assert set(shares.as_in_the_paper(rows.assign(dimension=100))["optimiser"]) == set(regrets)
+    assert set(shares.as_in_the_paper(rows.assign(dimension=100))["optimiser"]) == set(rows["optimiser"])
+    assert shares.as_in_the_paper(rows[:0]).empty
     won = shares.won(there, shares.CLAIMS[0])
     assert dict(zip(won["function"], won["won"], strict=True)) == {
         **dict.fromkeys(("ackley", "dixon-price", "powell", "styblinski-tang"), 100.0),
@@ -270,17 +314,26 @@ def test_a_task_is_won_among_those_of_the_papers_table() -> None:
     }
 
 
-def test_the_share_of_wins_is_judged_where_all_optimisers_ran() -> None:
-    rows = reproduction.committed().synthetic("plain")
-    comp, in_100, in_120, first, cadam = shares.judge(rows)
-    assert comp.on == "16D (there 80 %): 40 contests"
-    assert in_100.said == first.said == cadam.said == PARTLY
-    assert in_120.said == NOT_RUN
-    assert first.number == "100 %"
+def test_the_share_of_wins_is_judged_by_whole_contests_and_each_task_counts_once() -> None:
+    """Two seeds under UCB and one under EI; a contest in which a rival is missing does not count."""
+    everyone = dict.fromkeys(shares.rivals()[16], 0.5)
+    assert len(everyone) == 31 - 3, "all but the memory-efficient forms"
+    lost, won = _contests(everyone | {"Adam-ERM": 0.1}), _contests(everyone | {"CAdam": 0.1})
+    rows = pd.concat([lost, lost.assign(seed=1), won.assign(acquisition="ei")])
+    for dropped in ("SGA-FSM", "CMA-ES"):
+        part = rows[~((rows["optimiser"] == dropped) & (rows["acquisition"] == "ei") & (rows["function"] == "levy"))]
+        total, in_16, *others = shares.judge(part)
+        assert in_16.on == "16D: 14 contests"
+        assert in_16.number[:4] == "40 %"
+        assert in_16.each == "0, 50, 50, 50, 50", "of tasks: two seeds of one are no two"
+        assert total.said == PARTLY, "of six dimensions one is there"
+        assert {line.said for line in others} == {NOT_RUN}
+    none = shares.judge(rows[rows["optimiser"] != "SGA-FSM"])[1]
+    assert (none.said, none.on) == (PARTLY, "16D: 15 contests")
 
 
 def _scores(differences: dict[str, float]) -> pd.DataFrame:
-    """A run of CAdam and of Adam-ERM on each tuning task (model-data-metric), with the scores so far apart."""
+    """A run of the paper's six on each tuning task (model-data-metric), with the scores of both sides so far apart."""
     rows = [
         {
             "task": task,
@@ -292,11 +345,12 @@ def _scores(differences: dict[str, float]) -> pd.DataFrame:
             "dimension": 3,
             "seed": 0,
             "optimiser": name,
-            "group": group,
-            "score": 80.0 + apart,
+            "member": method_axes(name).member,
+            "group": method_axes(name).group,
+            "score": 80.0 + (difference if method_axes(name).group == "first-comp" else 0.0),
         }
         for task, difference in differences.items()
-        for name, group, apart in (("CAdam", "first-comp", difference), ("Adam-ERM", "first", 0.0))
+        for name in ("CAdam", "NASA", "Nested-MC", "Adam-ERM", "RMSprop-ERM", "Rprop-ERM")
     ]
     return pd.DataFrame(rows)
 
@@ -307,13 +361,13 @@ def test_scores_are_judged_black_box_by_black_box() -> None:
     tasks = [f"{model}-{data}-{metric}" for model in ("dt", "rf", "svm") for data in datas for metric in ("mae", "mse")]
     differences = {task: 10.0 + k for k, task in enumerate(tasks)} | {"dt-pima-acc": 10.0}
     regression, dt, rf, svm, in_classification, others = scores.judge(_scores(differences))
-    assert (regression.on, regression.agree, regression.said) == (
-        "12 tasks: 12 runs",
+    assert (regression.on, regression.each, regression.said) == (
+        "12 tasks: 12 starts",
         "6 of 6",
         "does not hold: better",
     )
-    assert (dt.number[:4], dt.agree, dt.said) == ("11.0", "3 of 3", "too few data")  # 10.5, 12.5 and 10.0
-    assert rf.agree == svm.agree == "2 of 2"
+    assert (dt.number[:4], dt.each, dt.said) == ("11.0", "3 of 3", "too few data")  # 10.5, 12.5 and 10.0
+    assert rf.each == svm.each == "2 of 2"
     assert in_classification.said == others.said == NOT_RUN
     near = {task: 0.1 * k for k, task in enumerate(tasks)}
     assert scores.judge(_scores(near))[0].said == HOLDS
@@ -321,9 +375,45 @@ def test_scores_are_judged_black_box_by_black_box() -> None:
     assert scores.judge(_scores(far))[0].said == "cannot be told: better, perhaps by less than 5 points"
 
 
+def test_scores_are_those_of_the_optimisers_that_the_paper_compares() -> None:
+    rows = _scores({f"{model}-{data}-mae": 10.0 for model in ("dt", "rf", "svm") for data in ("boston", "diabetes")})
+    other = rows[rows["optimiser"] == "CAdam"].assign(
+        optimiser="AdamOS-FSM", member="AdamOS", group="first", score=99.0
+    )
+    regression = scores.judge(pd.concat([rows, other]))[0]
+    assert regression.number[:4] == "10.0"
+    assert regression.best[:4] == "10.0"
+    assert scores.judge(rows[rows["member"] != "Rprop"])[0].said == PARTLY
+    assert scores.at_the_ceiling(rows) == ""
+    high = rows.assign(score=rows["score"].where(rows["model"] != "svm", 99.0))
+    assert scores.at_the_ceiling(high).startswith("On svm-boston and svm-diabetes all of them end above 95:")
+
+
+def test_question_5_is_judged_with_the_margin_of_the_scores() -> None:
+    def answer(difference: float) -> Answer:
+        tasks = [
+            f"{model}-{data}-{metric}"
+            for model in ("dt", "rf")
+            for data in ("boston", "diabetes", "pima")
+            for metric in (("acc",) if data == "pima" else ("mae",))
+        ]
+        rows = _scores({task: difference + 0.1 * k for k, task in enumerate(tasks)})
+        return noisy_tasks(SimpleNamespace(tuning=rows.assign(curve=[np.array([end]) for end in rows["score"]])))
+
+    assert answer(-0.2).verdict == "no difference above 5 points"
+    assert "within 5 points of it: a difference that matters is ruled out." in answer(-0.2).sentences[1]
+    assert answer(10.0).verdict == "better"
+    assert answer(-10.0).sentences[1] == "Compositional optimisers end lower."
+
+
 @pytest.mark.parametrize(
     ("low", "high", "words"),
-    [(1, 9, HOLDS), (-9, -1, "does not hold: the reverse"), (-4, 4, "no difference above 5 points")],
+    [
+        (1, 9, HOLDS),
+        (1, 4, "holds, by less than 5 points"),
+        (-9, -1, "does not hold: the reverse"),
+        (-4, 4, "no difference above 5 points"),
+    ],
 )
 def test_a_higher_score_is_better(low: float, high: float, words: str) -> None:
     ends = (np.asarray((low + high) / 2), np.asarray(low), np.asarray(high))
@@ -331,48 +421,60 @@ def test_a_higher_score_is_better(low: float, high: float, words: str) -> None:
 
 
 class TestTimes:
-    def rows(self, seconds: dict[str, float], dimension: int) -> pd.DataFrame:
-        """Runs of `_runs` whose maximisations took so long, a little longer from function to function for the first."""
-        rows = _runs(dict.fromkeys(seconds, 0.5), dimension).assign(machine="")
-        ranks = rows.groupby("optimiser").cumcount()
-        longer = 1.0 + 0.01 * ranks * (rows["optimiser"] == next(iter(seconds)))
-        took = [[seconds[name] * more] * 4 for name, more in zip(rows["optimiser"], longer, strict=True)]
-        return rows.assign(maximise_seconds=took)
+    DIMENSIONS = (16, 40, 60, 80, 100, 120)
+
+    def idle(self, spent: dict[str, float], slopes: dict[str, float] | None = None) -> list[measured_cost.Cost]:
+        """Maximisations that take so many seconds, and ten times as many megabytes; more in some dimensions."""
+        slopes = slopes or {}
+        return [
+            measured_cost.Cost(
+                name, d, 256, 64, more := (value + slopes.get(name, 0.0) * d) * (1.0 + 0.01 * k), 10 * more
+            )
+            for k, d in enumerate(self.DIMENSIONS)
+            for name, value in spent.items()
+        ]
+
+    def judged(self, spent: dict[str, float]) -> dict[str, Judged]:
+        everyone = {name: 1.0 for claim in seconds.CLAIMS for pair in claim.pairs for name in pair}
+        return {line.words: line for line in seconds.judge(self.idle(everyone | spent))}
 
     def test_composition_and_how_many_times(self) -> None:
-        slower, times, *_ = seconds.judge(self.rows({"CAdam": 1.7, "AdamOS-FSM": 1.0}, 16), [])
-        assert (slower.said, times.said, slower.agree) == (HOLDS, HOLDS, "5 of 5")
-        assert slower.number.startswith("1.73 [1.70, ")
-        slower, times, *_ = seconds.judge(self.rows({"CAdam": 0.5, "AdamOS-FSM": 1.0}, 16), [])
-        assert (slower.said, times.said) == ("does not hold: the reverse", "does not hold: less")
-        assert seconds.judge(self.rows({"CAdam": 3.0, "AdamOS-FSM": 1.0}, 16), [])[1].said == "does not hold: more"
-        assert seconds.judge(self.rows({"CAdam": 1.98, "AdamOS-FSM": 1.0}, 16), [])[1].said == "cannot be told"
+        slower, times = (claim.words for claim in seconds.CLAIMS[:2])
+        found = self.judged(dict.fromkeys(("CAdam", "Nested-MC", "SCGA", "NASA"), 1.7))
+        assert (found[slower].said, found[times].said) == (HOLDS, HOLDS)
+        assert found[slower].number == "1.70 [1.70, 1.70] times"
+        one = self.judged({"CAdam": 1.7})
+        assert (one[slower].said, one[times].said) == (HOLDS, "does not hold: less")
+        assert one[slower].each == "CAdam 1.70, Nested-MC 1.00, SCGA 1.00, NASA 1.00"
+        assert one[slower].on == "16D to 120D: 4 pairs"
+        assert self.judged({"CAdam": 0.5})[slower].said == "does not hold: the reverse"
+        assert (
+            self.judged(dict.fromkeys(("CAdam", "Nested-MC", "SCGA", "NASA"), 3.0))[times].said == "does not hold: more"
+        )
 
-    def test_memory_efficient_forms(self) -> None:
-        rows = self.rows({"CAdam-ME": 0.9, "CAdam": 1.0}, 16)
-        faster = seconds.judge(rows, [])[2]
-        assert (faster.number[:11], faster.said) == ("0.92 [0.90,", HOLDS)
-        still = rows.assign(verdicts=json.dumps({moved_or_not.DID_NOT_MOVE: 8}))
-        assert seconds.judge(still, [])[2].said == NOT_RUN, "a form that stands still saves nothing"
-        assert seconds.judge(rows[:0], [])[2].said == NOT_RUN
+    def test_memory_efficient_forms_other_orders_and_memory(self) -> None:
+        faster, magnitude, memory, as_erm = (claim.words for claim in seconds.CLAIMS[2:])
+        found = self.judged({"CAdam-ME": 0.9, "NASA": 3.0, "L-BFGS-B": 12.0, "CL-BFGS-B": 13.0, "CMA-ES": 14.0})
+        assert {found[words].said for words in (faster, magnitude, memory, as_erm)} == {HOLDS}
+        assert self.judged({"CMA-ES": 14.0})[magnitude].said == "does not hold: less"
+        assert self.judged({"CAdam-ME": 9.0})[as_erm].said == "does not hold: worse"
+        assert self.judged({"CAdam-ME": 1.9})[as_erm].said == HOLDS, "1.24 times in the mean of three pairs"
 
-    def test_the_rise_with_the_dimension_is_that_of_an_idle_machine(self) -> None:
-        rows = self.rows({"CAdam": 1.5, "AdamOS-FSM": 1.0}, 16)
-        slopes = {"CAdam": 4.0, "AdamOS-FSM": 2.0, "Nested-MC": 3.0, "Adam-FSM": 2.0, "SCGA": 2.2, "SGA-FSM": 2.0}
-        idle = [
-            measured_cost.Cost(name, d, 256, 64, 100.0 + slope * d, 1.0)
-            for d in (16, 60, 120)
-            for name, slope in slopes.items()
+    def test_the_rise_with_the_dimension(self) -> None:
+        spent = {name: 1.0 for pair in seconds.MATCHED for name in pair}
+        steeper = seconds.judge(self.idle(spent, {"CAdam": 0.004}))[-1]
+        assert (steeper.said, steeper.each[:11]) == (HOLDS, "CAdam 4.23,")
+        assert seconds.judge(self.idle(spent))[-1].said == "cannot be told", "an interval of zeros"
+        assert seconds.judge(self.idle(spent, {"AdamOS-FSM": 0.004}))[-1].said == "does not hold: the reverse"
+
+    def test_what_was_not_measured_is_not_judged(self) -> None:
+        assert {line.said for line in seconds.judge([])} == {NOT_RUN}
+        part = [cost for cost in self.idle({"CAdam": 1.0, "AdamOS-FSM": 1.0}) if cost.dimension == 16]
+        assert {line.said for line in seconds.judge(part)} == {NOT_RUN}, "of four pairs one"
+        few = [
+            cost for cost in self.idle({name: 1.0 for pair in seconds.MATCHED for name in pair}) if cost.dimension < 50
         ]
-        rise = seconds.judge(rows, idle)[3]
-        assert (rise.number[:4], rise.on, rise.agree) == ("1.49", "16D to 120D: 3 pairs", "3 of 3")
-        assert rise.said == "too few data", "of five pairs at least"
-        assert seconds.judge(rows, [])[3].said == NOT_RUN
-
-    def test_an_order_of_magnitude(self) -> None:
-        took = {"L-BFGS-B": 12.0, "Adam-ERM": 1.0, "CL-BFGS-B": 13.0, "CMA-ES": 14.0}
-        assert seconds.judge(self.rows(took, 16), [])[4].said == HOLDS
-        assert seconds.judge(self.rows(took | {"CMA-ES": 1.0}, 16), [])[4].said == "does not hold: less"
+        assert seconds.judge(few)[0].said == "too few data"
 
 
 def _runs(regrets: dict[str, float], dimension: int, verdicts: dict[str, str] | None = None) -> pd.DataFrame:
@@ -411,7 +513,7 @@ class TestWhatIsJudged:
         rows = pd.concat([whole, part])
         made = regret.compare(rows, self.CLASSES_CLAIM)
         assert made is not None
-        assert (float(made.found.value), made.found.runs, made.agreeing) == (pytest.approx(-0.3), 5, 5)
+        assert (float(made.found.value), made.found.runs, made.agreeing) == (pytest.approx(-0.3), 5, "5 of 5")
         assert _verdict(rows, self.CLASSES_CLAIM) == "holds"
         best = regret.difference(made.rows, self.CLASSES_CLAIM, "best")
         assert float(best.value) == pytest.approx(-0.4)
@@ -439,13 +541,27 @@ class TestWhatIsJudged:
         assert "| L-BFGS-B | 0 % | 100 % |" in moved.table(rows)
         assert "Adam-ERM" not in moved.table(rows)
 
+    def test_a_claim_about_some_dimensions_is_judged_there(self) -> None:
+        rows = pd.concat([_runs({"CAdam-ME": 0.2, "CAdam": 0.5}, 16), _runs({"CAdam-ME": 0.3, "CAdam": 0.31}, 100)])
+        claim = next(claim for claim in regret.CLAIMS if (claim.first, claim.second) == ("CAdam-ME", "CAdam"))
+        made = regret.compare(rows, claim)
+        assert made is not None
+        assert (float(made.found.value), set(made.rows["dimension"])) == (pytest.approx(-0.01), {100})
+        assert _verdict(rows, claim) == "holds"
+        assert _verdict(rows[rows["dimension"] == 16], claim) == NOT_RUN
+        every = next(claim for claim in regret.OURS if claim.first == "CAdam-ME")
+        assert regret.compare(rows, every).found.runs == 10
+        table = regret.by_dimension(rows, regret.CLAIMS)
+        assert table.count("CAdam-ME minus CAdam") == 1
+        assert "CAdam minus CAdam-ME" not in table
+
     def test_forms_are_compared_where_all_rules_ran(self) -> None:
         regrets = {"Adam-ERM": 0.5, "Adam-FSM": 0.3, "SGA-ERM": 0.4, "SGA-FSM": 0.4}
         rows = pd.concat([_runs(regrets, 16), _runs({"Adam-ERM": 0.1, "Adam-FSM": 0.9}, 60)])
         claim = regret.Claim("", "FSM", "ERM", by="form")
         made = regret.compare(rows, claim)
         assert made is not None
-        assert (float(made.found.value), made.found.runs, made.agreeing) == (pytest.approx(-0.1), 5, 5)
+        assert (float(made.found.value), made.found.runs, made.agreeing) == (pytest.approx(-0.1), 5, "5 of 5")
         assert regret.each_dimension(rows, claim)[60].startswith("0.800")
         assert regret.each_dimension(rows, claim)[60].endswith(regret.PART), "of one rule"
 
@@ -462,7 +578,7 @@ class TestWhatIsJudged:
         under = pd.concat([rows, rows.assign(acquisition="pi", nfr=rows["nfr"] + 0.2)])
         made = regret.compare(under, regret.Claim("", "ucb", "pi", by="under"))
         assert made is not None
-        assert (float(made.found.value), made.found.tasks, made.agreeing) == (pytest.approx(-0.2), 5, 5)
+        assert (float(made.found.value), made.found.tasks, made.agreeing) == (pytest.approx(-0.2), 5, "5 of 5")
 
 
 class TestReadme:

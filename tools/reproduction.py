@@ -12,7 +12,7 @@ from benchmarks.cost import read_csv
 from benchmarks.readme import PAGE as README
 from benchmarks.readme import filled
 
-from compbo.study.outputs.axes import PLAIN, SHIFTED
+from compbo.study.outputs.axes import PLAIN, SHIFTED, sorted_acquisitions
 from compbo.study.outputs.compact import from_bytes
 from compbo.study.outputs.figures.canvas import save, styled
 from compbo.study.outputs.figures.cost import read_memory
@@ -59,6 +59,7 @@ DRAWN = {
     "bayesmark-boxes": "The same, by the best, the median and the mean member of both classes.",
 }
 COST = "cost"
+BEST = "by the best members"  # a column
 MEMORY = ROOT / "benchmarks" / "memory.csv"
 
 
@@ -76,14 +77,10 @@ def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str
     rows = study.synthetic(PLAIN)
     parts = [
         (ROOT / "results" / "intro.md").read_text(encoding="utf-8").rstrip(),
-        f"{summary_words(study)} {what_ran(rows, study.tuning)}",
+        summary_words(study),
+        what_ran(rows, study.tuning),
         "## Claim by claim",
         *_claims(rows, study.tuning),
-        regret.OURS_HOW,
-        _regret_table(regret.ours_judged(rows), "what is changed"),
-        "Dimension by dimension:",
-        regret.by_dimension(rows),
-        regret.AFTER,
         moved.HOW,
         moved.table(rows),
         "## Fair controls",
@@ -133,17 +130,22 @@ def _claims(rows: pd.DataFrame, tuning: pd.DataFrame) -> list[str]:
     return [
         f"{regret.HOW} {regret.left(rows)}",
         _regret_table(regret.judge(rows), says),
+        regret.OURS_HOW,
+        _regret_table(regret.ours_judged(rows), "what is changed"),
+        "Dimension by dimension:",
+        regret.by_dimension(rows),
+        regret.AFTER,
         shares.HOW,
         markdown(shares.judge(rows), says, "here", "function by function"),
         seconds.HOW,
-        markdown(seconds.judge(rows, read_csv()), says, "times", "functions of the same sign"),
-        scores.HOW,
-        markdown(scores.judge(tuning), says, "difference in score", "black boxes of the same sign"),
+        markdown(seconds.judge(read_csv()), says, "here", "pair by pair"),
+        " ".join([scores.HOW, scores.at_the_ceiling(tuning)]).rstrip(),
+        markdown(scores.judge(tuning), says, "difference in score", "black boxes of the same sign", BEST),
     ]
 
 
 def _regret_table(lines: list[Judged], head: str) -> str:
-    return markdown(lines, head, "difference in NFR", "functions of the same sign", "by the best members")
+    return markdown(lines, head, "difference in NFR", "functions of the same sign", BEST)
 
 
 def what_ran(synthetic: pd.DataFrame, tuning: pd.DataFrame) -> str:
@@ -154,28 +156,30 @@ def what_ran(synthetic: pd.DataFrame, tuning: pd.DataFrame) -> str:
         tuning: the runs on the tuning tasks.
 
     Returns:
-        A sentence for each of both.
+        A table in Markdown: a line for every dimension, and for the tuning tasks, a column for every acquisition
+        function.
     """
-    in_words = [
-        f"{_runs(rows)} in {d}D under {_acquisition(str(name))}"
-        for (d, name), rows in synthetic.groupby(["dimension", "acquisition"])
+    columns = [*sorted_acquisitions({*synthetic["acquisition"], *tuning["acquisition"]}), ""]
+    groups = [(f"five functions in {d}D", rows) for d, rows in synthetic.groupby("dimension")]
+    if len(tuning):
+        groups.append((counted(tuning["task"].nunique(), "tuning task"), tuning))
+    lines = [
+        f"| runs | {' | '.join(f'under {name.upper()}' if name else 'without one' for name in columns)} |",
+        "|---" * (len(columns) + 1) + "|",
     ]
-    tuned = [f"{_runs(rows)} under {_acquisition(str(name))}" for name, rows in tuning.groupby("acquisition")]
-    return (
-        f"Runs on the synthetic functions: {', '.join(in_words)}. "
-        f"On {counted(tuning['task'].nunique(), 'tuning task')}: {', '.join(tuned) or 'none'}."
-    )
+    for words, rows in groups:
+        cells = [_runs(rows[rows["acquisition"] == name]) for name in columns]
+        lines.append(f"| {words} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _runs(rows: pd.DataFrame) -> str:
-    """`525 (3 seeds)`, or `180 (1 to 3 seeds)` where not all methods have the same number of them."""
+    """`525 (3 seeds)`, or `180 (1 to 3 seeds)` where not all methods have the same number of them; empty without."""
+    if rows.empty:
+        return ""
     seeds = rows.groupby(["task", "optimiser"])["seed"].nunique()
     fewest, most = int(seeds.min()), int(seeds.max())
     return f"{len(rows)} ({f'{fewest} to ' if fewest < most else ''}{counted(most, 'seed')})"
-
-
-def _acquisition(name: str) -> str:
-    return name.upper() or "no acquisition function"
 
 
 def _answer(number: int, answer: object) -> str:
@@ -238,7 +242,7 @@ def readme(text: str, study: Study) -> str:
     Returns:
         The new text.
     """
-    return filled(text, MARK, finding(study.synthetic(PLAIN), study.tuning))
+    return filled(text, MARK, finding(study.synthetic(PLAIN), study.tuning, read_csv()))
 
 
 def choosing(text: str, study: Study) -> str:

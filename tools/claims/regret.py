@@ -8,10 +8,10 @@ from compbo.study.outputs.aggregate import FAIR, PAPER, common_blocks, paired_di
 from compbo.study.outputs.axes import CLASSES
 from compbo.study.outputs.figures.pairs import all_pairs_difference, erm_fsm_pairs
 from compbo.study.outputs.moved import that_moved
-from compbo.study.outputs.page.answer import LEVEL, MARGIN, both_ran
+from compbo.study.outputs.page.answer import MARGIN, both_ran, level
 from compbo.study.outputs.phrases import fixed, listed, with_interval
 from compbo.words import counted
-from tools.claims.judged import NOT_MOVED, NOT_RUN, PARTLY, SAID, Judged, judged_difference
+from tools.claims.judged import NOT_MOVED, NOT_RUN, PARTLY, Judged, agreeing, in_words, judged_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,6 +42,7 @@ class Claim(NamedTuple):
     and ERM), "under" the first-order compositional optimisers under two acquisition functions. The claim holds where
     the interval of first minus second lies below zero, or, of a claim that two are `alike`, nearer to zero than
     `MARGIN`. any_acquisition: one of both has no acquisition function; the other's median over them stands for it.
+    dimensions: those that the sentence is about; all where it names none.
     """
 
     words: str
@@ -50,42 +51,57 @@ class Claim(NamedTuple):
     by: str = "group"
     alike: bool = False
     any_acquisition: bool = False
+    dimensions: tuple[int, ...] = ()
 
 
+FORMS_IN = (80, 100, 120)  # the dimensions of the paper's figure of standard and memory-efficient forms
 CLAIMS = (
-    Claim("Gradient-based approaches outperform zeroth-order methods: first-order ones.", "first", "zeroth"),
-    Claim("... and second-order ones.", "second", "zeroth"),
+    Claim("First-order methods outperform zeroth-order ones.", "first", "zeroth"),
+    Claim("Second-order methods outperform zeroth-order ones.", "second", "zeroth"),
     Claim("Evolutionary strategies perform comparably to random batches.", "zeroth", "random", alike=True),
     Claim("L-BFGS-B is consistently outperformed by first-order methods.", "first", "second"),
-    Claim("... and CL-BFGS-B by compositional ones.", "first-comp", "second-comp"),
+    Claim("CL-BFGS-B is consistently outperformed by first-order compositional ones.", "first-comp", "second-comp"),
     Claim("First-order compositional optimisers outperform the other first-order ones.", "first-comp", "first"),
     Claim("The FSM version outperforms the ERM version.", "FSM", "ERM", by="form"),
     Claim("BOHB is similar to random batches.", "bohb", "RS", by="optimiser", alike=True, any_acquisition=True),
     *(
         Claim(words, "Adam-FSM", f"thompson-{flavour}", by="optimiser", any_acquisition=True)
         for words, flavour in (
-            ("Thompson sampling has difficulty beyond 8 to 10 dimensions: decoupled.", "decoupled"),
-            ("... function-space.", "function"),
-            ("... weight-space.", "weight"),
+            ("Decoupled Thompson sampling has difficulty beyond 8 to 10 dimensions.", "decoupled"),
+            ("Function-space Thompson sampling has difficulty beyond 8 to 10 dimensions.", "function"),
+            ("Weight-space Thompson sampling has difficulty beyond 8 to 10 dimensions.", "weight"),
         )
     ),
     Claim("PI yields higher regrets than UCB, with first-order compositional optimisers.", "ucb", "pi", by="under"),
-    Claim("... and than SR.", "sr", "pi", by="under"),
-    Claim(
-        "Memory-efficient forms perform comparably to standard ones: CAdam.",
-        "CAdam-ME",
-        "CAdam",
-        by="optimiser",
-        alike=True,
+    Claim("PI yields higher regrets than SR, with first-order compositional optimisers.", "sr", "pi", by="under"),
+    *(
+        Claim(
+            f"{name}-ME performs comparably to {name} in 80 to 120 dimensions.",
+            *(f"{name}-ME", name, "optimiser", True, False, FORMS_IN),
+        )
+        for name in ("CAdam", "NASA", "Nested-MC")
     ),
-    Claim("... NASA.", "NASA-ME", "NASA", by="optimiser", alike=True),
-    Claim("... Nested-MC.", "Nested-MC-ME", "Nested-MC", by="optimiser", alike=True),
+    Claim(
+        "CAdam loses a little by the memory-efficient form in 80 to 120 dimensions.",
+        *("CAdam", "CAdam-ME", "optimiser", False, False, FORMS_IN),
+    ),
+    *(
+        Claim(
+            f"{name} gains a little by the memory-efficient form in 80 to 120 dimensions.",
+            *(f"{name}-ME", name, "optimiser", False, False, FORMS_IN),
+        )
+        for name in ("NASA", "Nested-MC")
+    ),
 )
 OURS = (  # the same rule with and without composition; the paper has no word on them
     Claim("The tracker, with the rule the same.", "CAdam", "AdamOS-FSM", by="optimiser"),
     Claim("The paper's strongest against Adam.", "CAdam", "Adam-FSM", by="optimiser"),
     Claim("Nested Monte Carlo against Adam.", "Nested-MC", "Adam-FSM", by="optimiser"),
     Claim("Composition in zeroth-order methods.", "zeroth-comp", "zeroth"),
+    *(
+        Claim("The memory-efficient form in every dimension.", f"{name}-ME", name, by="optimiser")
+        for name in ("CAdam", "NASA", "Nested-MC")
+    ),
     Claim("BOHB against points without a model.", "bohb", "random-search", by="optimiser"),
 )
 HOW = f"""\
@@ -95,20 +111,21 @@ function](notation.md), RS takes the best of random batches, the other names are
 catalogue](catalogue.md). Of a class the paper takes the *best* member at every step, which favours the class with more
 members; here its median member stands for it, and the last column has the difference between the best final ones. A
 class is judged in the dimensions where all of its members ran, and an optimiser where it moved at all in half of its
-asks. BOHB and Thompson sampling, which have no acquisition function, are compared with the other's median over them.
+asks; a sentence that names dimensions, in these. BOHB and Thompson sampling, which have no acquisition function, are
+compared with the other's median over them.
 
 The interval is Student's with 95 % over the functions, and each counts once: the same function under another
 acquisition function or in another dimension is no new one. So with five functions it is wide. A claim *holds* where
-the interval lies on its side of zero and does not where it lies on the other. That two are alike holds where the whole
-interval is nearer to zero than {MARGIN}, a twentieth of the regret that the initial design leaves, and does not where
-all of it is farther. Where a claim says that one is better, an interval within that margin with both signs says
-*{LEVEL}*: a smaller one is neither confirmed nor refuted. The margin is absolute, and where nearly
-all of the regret is gone no difference is that large."""
+the interval lies on its side of zero and does not where it lies on the other; *by less than {MARGIN}*, a twentieth of
+the regret that the initial design leaves, where all of it is nearer to zero than that. That two are alike holds where
+the whole interval is nearer to zero than {MARGIN}, and does not where all of it is farther. Where a claim says that one
+is better, an interval within that margin with both signs says *{level(MARGIN)}*: a smaller one is neither confirmed
+nor refuted. The margin is absolute, and where nearly all of the regret is gone no difference is that large."""
 AFTER = f"""\
 {PART} not all members of a class, or not all rules in both forms, ran there: another comparison, not judged.
 
 {STILL} one of both did not move in more than half of its asks: not judged."""
-OURS_HOW = "What these rest on: composition alone where the rule is the same, and what else is often compared."
+OURS_HOW = "Beside these sentences: composition alone where the rule is the same, and what else is often compared."
 
 
 class Comparison(NamedTuple):
@@ -116,7 +133,7 @@ class Comparison(NamedTuple):
 
     rows: pd.DataFrame
     found: Estimate
-    agreeing: int  # functions whose mean has the sign of the whole
+    agreeing: str  # how many functions have the sign of the whole
 
 
 def compared_rows(rows: pd.DataFrame, claim: Claim) -> pd.DataFrame:
@@ -161,6 +178,19 @@ def whole_rows(rows: pd.DataFrame, claim: Claim) -> pd.DataFrame:
     return rows
 
 
+def meant(rows: pd.DataFrame, claim: Claim) -> pd.DataFrame:
+    """The runs in the dimensions that a claim is about.
+
+    Args:
+        rows: the runs on the plain synthetic functions.
+        claim: of the paper.
+
+    Returns:
+        All of them where it names none.
+    """
+    return rows[rows["dimension"].isin(claim.dimensions)] if claim.dimensions else rows
+
+
 def judged_rows(rows: pd.DataFrame, claim: Claim) -> pd.DataFrame:
     """The runs that a claim is judged by.
 
@@ -171,6 +201,7 @@ def judged_rows(rows: pd.DataFrame, claim: Claim) -> pd.DataFrame:
     Returns:
         Those of the dimensions in which all members of its classes ran, and both sides moved.
     """
+    rows = meant(rows, claim)
     there = compared_rows(whole_rows(rows, claim), claim)
     moved = compared_rows(whole_rows(that_moved(rows), claim), claim)
     return there[there["dimension"].isin(set(moved["dimension"]))]
@@ -207,7 +238,7 @@ def compare(rows: pd.DataFrame, claim: Claim) -> Comparison | None:
         return None
     found = difference(there, claim)
     each = [float(difference(part, claim).value) for _, part in there.groupby("function")]
-    return Comparison(there, found, sum(one * float(found.value) > 0 for one in each))
+    return Comparison(there, found, agreeing(each, float(found.value)))
 
 
 def verdict(rows: pd.DataFrame, claim: Claim, made: Comparison | None) -> str:
@@ -223,6 +254,7 @@ def verdict(rows: pd.DataFrame, claim: Claim, made: Comparison | None) -> str:
     """
     if made is not None:
         return judged_difference(made.found, alike=claim.alike)
+    rows = meant(rows, claim)
     if compared_rows(rows, claim).empty:
         return NOT_RUN
     return PARTLY if compared_rows(whole_rows(rows, claim), claim).empty else NOT_MOVED
@@ -269,7 +301,7 @@ def _line(rows: pd.DataFrame, claim: Claim) -> Judged:
         said,
         with_interval(made.found, 3),
         f"{where}: {counted(made.found.runs, 'run')}",
-        f"{made.agreeing} of {made.found.tasks}",
+        made.agreeing,
         f"{with_interval(best, 3)}: {judged_difference(best, alike=claim.alike)}" if best else "",
     )
 
@@ -283,7 +315,7 @@ def ours_judged(rows: pd.DataFrame) -> list[Judged]:
     Returns:
         A line for each, with verdicts that say what was found, not that it holds.
     """
-    return [line._replace(said=SAID.get(line.said, line.said)) for line in judge(rows, OURS)]
+    return [line._replace(said=in_words(line.said)) for line in judge(rows, OURS)]
 
 
 def left(rows: pd.DataFrame) -> str:
@@ -333,5 +365,10 @@ def by_dimension(rows: pd.DataFrame, told: Iterable[Claim] = (*CLAIMS, *OURS)) -
     """
     dimensions = sorted(set(rows["dimension"]))
     lines = ["| difference | " + " | ".join(f"{d}D" for d in dimensions) + " |", "|---" * (len(dimensions) + 1) + "|"]
-    lines += [f"| {compared(claim)} | {' | '.join(each_dimension(rows, claim).values())} |" for claim in told]
+    differences = {}
+    for claim in told:  # some are about the same difference
+        differences.setdefault(frozenset((claim.first, claim.second)), (compared(claim), claim))
+    lines += [
+        f"| {words} | {' | '.join(each_dimension(rows, claim).values())} |" for words, claim in differences.values()
+    ]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Claims of the paper about the time of a maximisation."""
+"""Claims of the paper about the time and the memory of a maximisation, by what was measured on an idle machine."""
 
 from __future__ import annotations
 
@@ -7,136 +7,50 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from compbo.study.outputs.aggregate import over_black_boxes
-from compbo.study.outputs.figures.pairs import standard_me_pairs
-from compbo.study.outputs.moved import that_moved
-from compbo.study.outputs.page.answer import FEWEST_TASKS, TOO_FEW, UNDECIDED, both_ran, decide
-from compbo.study.outputs.page.cost_answers import MATCHED, log_ratios
-from compbo.study.outputs.phrases import with_interval
+from compbo.study.outputs.page.answer import FEWEST_TASKS, TOO_FEW, UNDECIDED, decide
+from compbo.study.outputs.page.cost_answers import MATCHED
+from compbo.study.outputs.phrases import fixed, with_interval
+from compbo.study.outputs.statistics.student import mean_over_tasks
 from compbo.words import counted
-from tools.claims.judged import FAILS, HOLDS, LESS, MORE, NOT_RUN, Judged
+from tools.claims.judged import FAILS, HOLDS, LESS, MORE, NOT_RUN, Judged, judged_difference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import pandas as pd
     from benchmarks.cost import Cost
 
     from compbo.study.outputs.statistics.bootstrap import Estimate
 
-COLUMN = "maximise_seconds"
+    Pairs = Sequence[tuple[str, str]]
+
 SLOWER = (1.5, 2.0)  # the paper: that many times slower per iteration
 MAGNITUDE = (10.0, np.inf)
+ALIKE = 1.25  # times: nearer than that counts as equal
+FORMS = (("CAdam-ME", "CAdam"), ("NASA-ME", "NASA"), ("Nested-MC-ME", "Nested-MC"))
 OTHER_ORDERS = (("L-BFGS-B", "Adam-ERM"), ("CL-BFGS-B", "Adam-ERM"), ("CMA-ES", "Adam-ERM"))
-HOW = """\
-**Time.** What is compared is the time of one maximisation: the ratio in runs from the same start on the same type of
-processor, its geometric mean over pairs of optimisers and over functions, with Student's interval over the functions.
-The pairs have the same rule with and without composition, or are a compositional optimiser in both forms. The runs were
-timed beside others, in stretches, so how time rises from dimension to dimension is taken from [an idle
-machine](#cost): the slope of seconds over dimensions, with the interval over the pairs."""
+TO_ERM = (("CAdam", "AdamOS-ERM"), ("Nested-MC", "Adam-ERM"), ("SCGA", "SGA-ERM"), ("NASA", "SGA-ERM"))
+ME_TO_ERM = (("CAdam-ME", "AdamOS-ERM"), ("Nested-MC-ME", "Adam-ERM"), ("NASA-ME", "SGA-ERM"))
+HOW = f"""\
+**Time and memory.** What is compared is one maximisation of UCB alone on an idle machine, in six dimensions
+([all of them](#cost)): of each pair of optimisers, how many times the seconds or the megabytes of the second the first
+one takes. A pair is a compositional optimiser and the one without composition whose rule is nearest, or two forms. The
+number is the geometric mean over pairs and dimensions, with Student's interval over the dimensions; beside it stand
+the pairs, of which a sentence may hold for some only. Nearer to 1 than {ALIKE} times is equal. How time rises is the
+difference of the slopes from each dimension to the next, with the interval over these steps."""
 
 
-class Timed(NamedTuple):
-    """What was timed: the runs on the plain synthetic functions, and maximisations alone on an idle machine."""
+class Spent(NamedTuple):
+    """A sentence of the paper, the pairs of optimisers it is about, and how their ratio is judged."""
 
-    rows: pd.DataFrame
-    idle: Sequence[Cost]
-
-
-class Ratio(NamedTuple):
-    """How many times as long the first of each pair takes, and the words for what is compared."""
-
+    words: str
     compared: str
-    logs: pd.DataFrame  # the logarithm (`log`), run by run, or pair by pair as if each were a function
-    on: str
-
-    @property
-    def found(self) -> Estimate:
-        """The mean of the logarithm, with its interval."""
-        return over_black_boxes(self.logs, "log")
+    pairs: Pairs
+    judged: Callable[[Estimate], str]
+    of: str = "seconds"  # or megabytes
 
 
-def composed(timed: Timed) -> Ratio:
-    """Compositional over the same rule without composition.
-
-    Args:
-        timed: what was timed.
-
-    Returns:
-        The ratio, of the runs that all pairs have.
-    """
-    return _ratio("compositional over the same rule without", timed.rows, _that_ran(timed.rows, MATCHED))
-
-
-def memory_efficient(timed: Timed) -> Ratio:
-    """Memory-efficient over standard form.
-
-    Args:
-        timed: what was timed.
-
-    Returns:
-        The ratio where both moved, as in the answer to question 3: a form that stands still saves nothing.
-    """
-    moved = that_moved(timed.rows)
-    pairs = [(pair.second, pair.first) for pair in both_ran(moved, standard_me_pairs(moved))]
-    return _ratio("memory-efficient over standard", moved, pairs)
-
-
-def other_orders(timed: Timed) -> Ratio:
-    """Second-order methods and CMA-ES over a first-order method.
-
-    Args:
-        timed: what was timed.
-
-    Returns:
-        The ratio, of the runs that all pairs have.
-    """
-    compared = ", ".join(f"{first} over {second}" for first, second in OTHER_ORDERS)
-    return _ratio(f"seconds of {compared}", timed.rows, _that_ran(timed.rows, OTHER_ORDERS))
-
-
-def growth(timed: Timed) -> Ratio:
-    """The slope of seconds over dimensions, with over without composition.
-
-    Args:
-        timed: what was timed.
-
-    Returns:
-        The ratio of the slopes of each pair on an idle machine.
-    """
-    import pandas as pd
-
-    known = {cost.maximizer for cost in timed.idle}
-    pairs = [pair for pair in MATCHED if known.issuperset(pair)]
-    names = [" / ".join(pair) for pair in pairs]
-    logs = [np.log(_slope(timed.idle, first) / _slope(timed.idle, second)) for first, second in pairs]
-    dimensions = sorted({cost.dimension for cost in timed.idle})
-    return Ratio(
-        "seconds more for each dimension, compositional over the same rule without",
-        pd.DataFrame({"task": names, "function": names, "acquisition": "ucb", "log": logs}),
-        f"{dimensions[0]}D to {dimensions[-1]}D: {counted(len(pairs), 'pair')}" if dimensions else "",
-    )
-
-
-def _slope(idle: Sequence[Cost], maximizer: str) -> float:
-    """Seconds of a maximisation over dimensions, by least squares."""
-    points = [(cost.dimension, cost.seconds) for cost in idle if cost.maximizer == maximizer]
-    return float(np.polyfit(*zip(*points, strict=True), 1)[0])
-
-
-def _that_ran(rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pairs whose two optimisers ran from the same starts on the same type of processor."""
-    return [pair for pair in pairs if len(log_ratios(rows, [pair], COLUMN))]
-
-
-def _ratio(compared: str, rows: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> Ratio:
-    logs = log_ratios(rows, pairs, COLUMN)
-    where = ", ".join(f"{d}D" for d in sorted(set(logs["dimension"])))
-    return Ratio(compared, logs, f"{where}: {counted(len(logs), 'run')}")
-
-
-def longer(found: Estimate) -> str:
-    """Whether the first takes longer.
+def more(found: Estimate) -> str:
+    """Whether the first takes more.
 
     Args:
         found: the logarithm of the ratio.
@@ -147,8 +61,8 @@ def longer(found: Estimate) -> str:
     return decide(found, FAILS, HOLDS)
 
 
-def shorter(found: Estimate) -> str:
-    """Whether the first takes less long.
+def less(found: Estimate) -> str:
+    """Whether the first takes less.
 
     Args:
         found: the logarithm of the ratio.
@@ -159,8 +73,20 @@ def shorter(found: Estimate) -> str:
     return decide(found, HOLDS, FAILS)
 
 
+def equal(found: Estimate) -> str:
+    """Whether both take as much.
+
+    Args:
+        found: the logarithm of the ratio.
+
+    Returns:
+        In a few words.
+    """
+    return judged_difference(found, float(np.log(ALIKE)), alike=True).replace(f"{np.log(ALIKE):g}", f"{ALIKE} times")
+
+
 def so_many_times(found: Estimate, times: tuple[float, float]) -> str:
-    """Whether the first takes so many times as long.
+    """Whether the first takes so many times as much.
 
     Args:
         found: the logarithm of the ratio.
@@ -177,50 +103,78 @@ def so_many_times(found: Estimate, times: tuple[float, float]) -> str:
     return HOLDS if low >= times[0] and high <= times[1] else UNDECIDED
 
 
-class Time(NamedTuple):
-    """A sentence of the paper, the ratio of times that it is about, and how the ratio is judged."""
-
-    words: str
-    ratio: Callable[[Timed], Ratio]
-    judged: Callable[[Estimate], str]
-
-
 CLAIMS = (
-    Time("Compositional methods are slower.", composed, longer),
-    Time("... 1.5 to 2 times.", composed, partial(so_many_times, times=SLOWER)),
-    Time("Memory-efficient forms are faster than standard ones.", memory_efficient, shorter),
-    Time("With the dimension, the time of compositional methods rises more steeply.", growth, longer),
-    Time(
+    Spent("Compositional methods are slower.", "seconds with composition over without", MATCHED, more),
+    Spent(
+        "Compositional methods are 1.5 to 2 times slower.",
+        *("seconds with composition over without", MATCHED, partial(so_many_times, times=SLOWER)),
+    ),
+    Spent("Memory-efficient forms are faster than standard ones.", "seconds of ME over standard", FORMS, less),
+    Spent(
         "(C)L-BFGS-B and CMA-ES take an order of magnitude longer than first-order methods without composition.",
-        *(other_orders, partial(so_many_times, times=MAGNITUDE)),
+        *("seconds over those of Adam-ERM", OTHER_ORDERS, partial(so_many_times, times=MAGNITUDE)),
+    ),
+    Spent("Composition needs more memory than ERM.", "megabytes over those of ERM", TO_ERM, more, "megabytes"),
+    Spent(
+        "Memory-efficient forms need as much memory as ERM.",
+        *("megabytes of ME over those of ERM", ME_TO_ERM, equal, "megabytes"),
     ),
 )
+RISE = "With the dimension, the time of compositional methods rises more steeply."
 
 
-def judge(rows: pd.DataFrame, idle: Sequence[Cost]) -> list[Judged]:
-    """Every claim about time.
+def judge(idle: Sequence[Cost]) -> list[Judged]:
+    """Every claim about time and memory.
 
     Args:
-        rows: the runs on the plain synthetic functions.
         idle: maximisations alone on an idle machine.
 
     Returns:
         A line for each.
     """
-    return [_line(claim, claim.ratio(Timed(rows, idle))) for claim in CLAIMS]
+    return [*(_line(claim, idle) for claim in CLAIMS), _rise(idle)]
 
 
-def _line(claim: Time, made: Ratio) -> Judged:
-    found = made.found
-    if not found.runs:
-        return Judged(claim.words, made.compared, NOT_RUN)
+def _table(idle: Sequence[Cost], pairs: Pairs, of: str) -> tuple[list[int], np.ndarray]:
+    """The dimensions in which all of the pairs were measured, and what they took: (pair, dimension, side)."""
+    spent = {(cost.maximizer, cost.dimension): float(getattr(cost, of)) for cost in idle}
+    names = {name for pair in pairs for name in pair}
+    dimensions = [d for d in sorted({d for _, d in spent}) if all((name, d) in spent for name in names)]
+    return dimensions, np.array([[[spent[name, d] for name in pair] for d in dimensions] for pair in pairs])
+
+
+def _where(dimensions: Sequence[int], pairs: Pairs) -> str:
+    return f"{dimensions[0]}D to {dimensions[-1]}D: {counted(len(pairs), 'pair')}"
+
+
+def _line(claim: Spent, idle: Sequence[Cost]) -> Judged:
+    dimensions, spent = _table(idle, claim.pairs, claim.of)
+    if not dimensions:
+        return Judged(claim.words, claim.compared, NOT_RUN)
+    logs = np.log(spent[:, :, 0] / spent[:, :, 1])
+    found = mean_over_tasks(logs.mean(axis=0), dimensions)
     times = found._replace(value=np.exp(found.value), low=np.exp(found.low), high=np.exp(found.high))
-    each = made.logs.groupby("function")["log"].mean()
+    each = zip(claim.pairs, np.exp(logs.mean(axis=1)), strict=True)
     return Judged(
         claim.words,
-        made.compared,
+        claim.compared,
         claim.judged(found),
-        with_interval(times, 2),
-        made.on,
-        f"{(each * float(found.value) > 0).sum()} of {found.tasks}",
+        f"{with_interval(times, 2)} times",
+        _where(dimensions, claim.pairs),
+        ", ".join(f"{first} {fixed(value, 2)}" for (first, _), value in each),
+    )
+
+
+def _rise(idle: Sequence[Cost]) -> Judged:
+    """The slopes of seconds over dimensions, with minus without composition."""
+    compared = "milliseconds more for each dimension, with minus without composition"
+    dimensions, spent = _table(idle, MATCHED, "seconds")
+    if len(dimensions) < 2:
+        return Judged(RISE, compared, NOT_RUN)
+    slopes = 1000.0 * np.diff(spent[:, :, 0] - spent[:, :, 1], axis=1) / np.diff(dimensions)
+    found = mean_over_tasks(slopes.mean(axis=0), dimensions[1:])
+    wholes = 1000.0 * (spent[:, -1] - spent[:, 0]) @ [1.0, -1.0] / (dimensions[-1] - dimensions[0])
+    each = [f"{first} {fixed(value, 2)}" for (first, _), value in zip(MATCHED, wholes, strict=True)]
+    return Judged(
+        RISE, compared, more(found), f"{with_interval(found, 2)} ms", _where(dimensions, MATCHED), ", ".join(each)
     )

@@ -128,7 +128,19 @@ def over_black_boxes(rows: pd.DataFrame, column: str) -> Estimate:
 
     The tasks of a black box, it under an acquisition function in a dimension, count the same, and so do their seeds.
     """
-    known = rows[rows[column].notna()]
-    tasks = known.groupby([*BLOCK, "function"], sort=True)[column].mean().reset_index()
+    tasks = _by_task(rows, column)
     found = mean_over_tasks(tasks[column].to_numpy(), black_boxes(tasks))
-    return found._replace(runs=len(known))
+    return found._replace(runs=int(rows[column].notna().sum()))
+
+
+def each_black_box(rows: pd.DataFrame, column: str) -> dict[str, float]:
+    """The mean of a column of every black box, of which that of `over_black_boxes` is the mean."""
+    tasks = _by_task(rows, column)
+    means = tasks[column].groupby(black_boxes(tasks), sort=True).mean()
+    return {str(name): float(value) for name, value in means.items()}
+
+
+def _by_task(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The mean of a column over the seeds of every task."""
+    known = rows[rows[column].notna()]
+    return known.groupby([*BLOCK, "function"], sort=True)[column].mean().reset_index()

@@ -20,7 +20,7 @@ FEWEST_TASKS = 5  # black boxes: below it no answer is given, only the numbers
 FIRST, COMP = "first", "first-comp"  # the classes that the questions compare
 UNDECIDED, TOO_FEW = "cannot be told", "too few data"
 MARGIN = 0.05  # of normalised regret: a twentieth of what the initial design leaves; less is no difference that matters
-LEVEL = f"no difference above {MARGIN}"
+NO_DIFFERENCE = "no difference above"  # how the verdict within a margin begins
 
 
 class Answer(NamedTuple):
@@ -31,10 +31,15 @@ class Answer(NamedTuple):
     sentences: list[str]
 
 
-def decide(found: Estimate, below: str, above: str, margin: float = 0.0) -> str:
+def level(margin: float, unit: str = "") -> str:
+    """The verdict where an interval with both signs lies within a margin."""
+    return f"{NO_DIFFERENCE} {margin:g}{unit}"
+
+
+def decide(found: Estimate, below: str, above: str, margin: float = 0.0, unit: str = "") -> str:
     """`below` if the interval of the difference found lies below 0, `above` if above 0, else UNDECIDED or TOO_FEW.
 
-    margin: LEVEL instead of UNDECIDED where the whole interval is nearer to 0 than that.
+    margin: `level` instead of UNDECIDED where the whole interval is nearer to 0 than that. unit: of the margin.
     """
     if found.unit == "nothing" or found.tasks < FEWEST_TASKS:
         return TOO_FEW
@@ -42,7 +47,7 @@ def decide(found: Estimate, below: str, above: str, margin: float = 0.0) -> str:
         return below
     if found.low > 0:
         return above
-    return LEVEL if max(-found.low, found.high) < margin else UNDECIDED
+    return level(margin, unit) if max(-found.low, found.high) < margin else UNDECIDED
 
 
 def why_too_few(found: Estimate) -> str:
@@ -69,8 +74,9 @@ def meaning(said: str, found: Estimate, below: str, above: str) -> str:
         return why_too_few(found)
     if said == UNDECIDED:
         return "The interval holds 0: no difference can be told."
-    if said == LEVEL:
-        return f"The interval holds 0 and lies within {MARGIN} of it: a difference that matters is ruled out."
+    if said.startswith(NO_DIFFERENCE):
+        within = said.removeprefix(NO_DIFFERENCE).strip()
+        return f"The interval holds 0 and lies within {within} of it: a difference that matters is ruled out."
     return below if found.high < 0 else above
 
 

@@ -11,7 +11,6 @@ from compbo.study.outputs.aggregate import over_black_boxes
 from compbo.study.outputs.figures.pairs import all_pairs_difference, standard_me_pairs
 from compbo.study.outputs.moved import that_moved
 from compbo.study.outputs.page.answer import (
-    LEVEL,
     MARGIN,
     TOO_FEW,
     UNDECIDED,
@@ -19,6 +18,7 @@ from compbo.study.outputs.page.answer import (
     both_ran,
     by_variant,
     decide,
+    level,
     meaning,
     nothing,
     pairs_in_words,
@@ -55,7 +55,8 @@ def memory_efficient(study: Study, measured: Sequence[MemoryMeasurement] = ()) -
             continue
         found = all_pairs_difference(rows, pairs)
         said = decide(found, "they cost nothing", "they cost some regret", MARGIN)
-        verdict = verdict or {UNDECIDED: "no cost can be told", LEVEL: f"no cost above {MARGIN}"}.get(said, said)
+        of_cost = {UNDECIDED: "no cost can be told", level(MARGIN): f"no cost above {MARGIN}"}
+        verdict = verdict or of_cost.get(said, said)
         lead = (
             f"{where}ME minus standard in normalised final regret is {with_interval(found, 3)} on average over "
             f"{counted(len(pairs), 'optimiser')} and {counted(found.tasks, 'function')}, where all of them moved."
