@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OURS = "compbo"
 PEERS = ("optuna-gp", "turbo", "hebo", "smac", "botorch-qlogei-sequential")
 TASKS = ("levy-6-shifted", "levy-20-shifted", "levy-60-shifted")
-SIZES = (1, 8, 16)
+SIZES = (1, 8)
 SEEDS = (0, 1)
 INITIAL, TOLD = 16, 80
 INNER = InnerSpec(restarts=10, raw_batches=512)  # BoTorch has no default for them: its tutorials' numbers

@@ -502,6 +502,23 @@ def test_tasks_on_which_random_search_is_better_are_named() -> None:
     assert "Worse than random search on levy-6-shifted, rf-boston-mse." in page.measured(table, small_plan())
 
 
+def test_the_speed_is_that_of_the_benchmark() -> None:
+    peers = {f"{peer} / compbo": 20.0 for peer in page.PEERS}
+    rows = [
+        {"task": "levy-6-shifted", "q": 8, "compbo s": 0.1, **peers, "optuna-gp / compbo": 2.0},
+        {"task": "levy-60-shifted", "q": 8, "compbo s": 0.2, **peers, "hebo / compbo": "not installed"},
+        {"task": "levy-6-shifted", "q": 1, "compbo s": 0.05, **peers, "smac / compbo": 7.0},
+    ]
+    text = page.speed(rows)
+    assert text.splitlines()[0] == "| seconds of an ask / compbo's | 8 points | 1 point |"
+    assert "| optuna-gp | 2 to 20 | 20 to 20 |" in text
+    assert "| hebo | – | 20 to 20 |" in text
+    assert text.endswith(
+        "compbo takes 0.1 to 0.2 s for 8 points and 0.05 to 0.05 s for 1 point. "
+        "It is at least 8 times as fast as turbo and botorch-qlogei-sequential throughout."
+    )
+
+
 def test_noisy_tasks_are_judged_without_their_noise() -> None:
     noisy = row("levy-6-shifted-noise4.2", "compbo", 0, 1.0, regret=np.array([10.0, 12.0]))
     [run] = measures.runs_of(pd.DataFrame([noisy])).itertuples()

@@ -16,11 +16,16 @@ from benchmarks.league import measures
 from benchmarks.league.__main__ import league_cells
 from benchmarks.league.figure import LOOKS, draw
 from benchmarks.league.parts import parts_table
+from benchmarks.suggestions import PEERS
 from compbo.plugins import load_plugin
 from compbo.study.outputs.compact import finished, from_bytes
+from compbo.study.outputs.phrases import listed
 from compbo.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
     from benchmarks.league.measures import Versus
     from compbo.study.outputs.statistics.bootstrap import Estimate
 
@@ -31,6 +36,9 @@ FIGURE = ROOT / "docs" / "league.svg"
 PARTS = ROOT / "results" / "parts.parquet"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 PARTS_BEGIN, PARTS_END = "<!-- parts -->", "<!-- /parts -->"
+SPEED = ROOT / "benchmarks" / "results.json"  # of make bench
+SPEED_BEGIN, SPEED_END = "<!-- speed -->", "<!-- /speed -->"
+FASTER = 8  # times: the goal
 MAIN_BATCH = 8  # of the summary and the figure
 PACKAGES = ("torch", "botorch", "gpytorch", "optuna", "cma")
 
@@ -185,6 +193,33 @@ def _task_table(runs: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def speed(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How long the others take for a suggestion, from the rows of `benchmarks.suggestions`: a table and a sentence."""
+    sizes = sorted({row["q"] for row in rows}, reverse=True)
+    ranges = {(name, q): _range([row[name] for row in rows if row["q"] == q]) for name in rows[0] for q in sizes}
+    lines = _header("seconds of an ask / compbo's", *(counted(q, "point") for q in sizes))
+    slower = []
+    for peer in PEERS:
+        found = [ranges[f"{peer} / {measures.OURS}", q] for q in sizes]
+        lines.append(f"| {peer} | {' | '.join(_to(ends) for ends in found)} |")
+        slower += [peer] if all(ends and ends[0] >= FASTER for ends in found) else []
+    own = [f"{_to(ranges[f'{measures.OURS} s', q])} s for {counted(q, 'point')}" for q in sizes]
+    said = (
+        f"compbo takes {listed(own)}. It is at least {FASTER} times as fast as {listed(slower) or 'none'} throughout."
+    )
+    return "\n".join([*lines, "", said])
+
+
+def _range(values: Sequence[object]) -> tuple[float, float] | None:
+    """The smallest and the largest number; None if one was not measured."""
+    known = [value for value in values if isinstance(value, float)]
+    return (min(known), max(known)) if len(known) == len(values) else None
+
+
+def _to(ends: tuple[float, float] | None) -> str:
+    return f"{_times(ends[0])} to {_times(ends[1])}" if ends else "–"
+
+
 def filled(text: str, numbers: str, begin: str = BEGIN, end: str = END) -> str:
     """The page with new numbers between two of its marks."""
     before, _, rest = text.partition(begin)
@@ -202,7 +237,9 @@ def current(text: str, table: pd.DataFrame) -> str:
         The new text.
     """
     blamed = parts_table(from_bytes(PARTS.read_bytes(), str(PARTS)), table)
-    return filled(filled(text, measured(table, planned())), blamed, PARTS_BEGIN, PARTS_END)
+    text = filled(filled(text, measured(table, planned())), blamed, PARTS_BEGIN, PARTS_END)
+    rows = json.loads(SPEED.read_text(encoding="utf-8"))["suggestions"]["rows"]
+    return filled(text, speed(rows), SPEED_BEGIN, SPEED_END)
 
 
 def main() -> None:
