@@ -49,28 +49,8 @@ class Spent(NamedTuple):
     of: str = "seconds"  # or megabytes
 
 
-def more(found: Estimate) -> str:
-    """Whether the first takes more.
-
-    Args:
-        found: the logarithm of the ratio.
-
-    Returns:
-        In a few words.
-    """
-    return decide(found, FAILS, HOLDS)
-
-
-def less(found: Estimate) -> str:
-    """Whether the first takes less.
-
-    Args:
-        found: the logarithm of the ratio.
-
-    Returns:
-        In a few words.
-    """
-    return decide(found, HOLDS, FAILS)
+more = partial(decide, below=FAILS, above=HOLDS)  # whether the first takes more, by the logarithm of the ratio
+less = partial(decide, below=HOLDS, above=FAILS)
 
 
 def equal(found: Estimate) -> str:
