@@ -39,9 +39,9 @@ def linked(text: str) -> str:
         The same, for a page that lies in a folder of the site, as those of the reference do.
 
     >>> linked("a function with a `form` (docs/own_parts.md)")
-    'a function with a `form` ([own parts](../own_parts.html))'
+    'a function with a `form` ([own parts](../own_parts.md))'
     """
-    return PAGE.sub(lambda found: f"[{found[1].replace('_', ' ')}](../{found[1]}.html)", text)
+    return PAGE.sub(lambda found: f"[{found[1].replace('_', ' ')}](../{found[1]}.md)", text)
 
 
 def comment_of(lines: list[str]) -> str:
