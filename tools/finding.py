@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 MARK = "paper"
 
 
-def finding(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> str:
-    """The finding.
+def finding(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> list[str]:
+    """The finding, sentence by sentence.
 
     Args:
         rows: the runs on the plain synthetic functions.
@@ -34,13 +34,11 @@ def finding(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> s
     """
     composition = next(claim for claim in CLAIMS if (claim.first, claim.second) == ("first-comp", "first"))
     tracker = next(claim for claim in OURS if claim.second == "AdamOS-FSM")
-    return " ".join(
-        (
-            *_count(rows, tuning, idle),
-            f"First-order compositional optimisers against other first-order ones: {_difference(rows, composition)}.",
-            f"CAdam against AdamOS, the same rule without a tracker: {_difference(rows, tracker)}.",
-        )
-    )
+    return [
+        *_count(rows, tuning, idle),
+        f"First-order compositional optimisers against other first-order ones: {_difference(rows, composition)}.",
+        f"CAdam against AdamOS, the same rule without a tracker: {_difference(rows, tracker)}.",
+    ]
 
 
 def _count(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> list[str]:

@@ -58,6 +58,7 @@ DRAWN = {
     "bayesmark": "The tuning tasks: scores of compositional and other first-order optimisers by model.",
     "bayesmark-boxes": "The same, by the best, the median and the mean member of both classes.",
 }
+SHOWN_FIRST = "regret-by-class"
 COST = "cost"
 BEST = "by the best members"  # a column
 MEMORY = ROOT / "benchmarks" / "memory.csv"
@@ -76,7 +77,12 @@ def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str
     """
     rows = study.synthetic(PLAIN)
     parts = [
-        (ROOT / "results" / "intro.md").read_text(encoding="utf-8").rstrip(),
+        written("intro"),
+        "## In short",
+        "\n".join(f"- {sentence}" for sentence in finding(rows, study.tuning, read_csv())),
+        f"Below zero the first of two ends at the lower regret. {regret.PART}: only some members of a class ran there.",
+        f"![{SHOWN_FIRST}](reproduction/{SHOWN_FIRST}.png)",
+        IN_WHOLE[SHOWN_FIRST],
         summary_words(study),
         what_ran(rows, study.tuning),
         "## Claim by claim",
@@ -102,9 +108,16 @@ def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str
             [path.relative_to(ROOT).as_posix() for path in (*RESULTS, CONTROLLED, ELSEWHERE)],
         ),
         "## Figures",
-        *figures({path.stem for path in FIGURES.glob("*.png")} - {COST}),
+        *figures({path.stem for path in FIGURES.glob("*.png")} - {COST, SHOWN_FIRST}),
+        "## Run it again",
+        written("again"),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def written(name: str) -> str:
+    """A part of the page that is written by hand, beside the results."""
+    return (ROOT / "results" / f"{name}.md").read_text(encoding="utf-8").rstrip()
 
 
 def figures(stems: set[str]) -> list[str]:
@@ -242,7 +255,7 @@ def readme(text: str, study: Study) -> str:
     Returns:
         The new text.
     """
-    return filled(text, MARK, finding(study.synthetic(PLAIN), study.tuning, read_csv()))
+    return filled(text, MARK, " ".join(finding(study.synthetic(PLAIN), study.tuning, read_csv())))
 
 
 def choosing(text: str, study: Study) -> str:
