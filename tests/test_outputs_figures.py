@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
 
 from compbo.study.methods.registry import optimiser_names
+from compbo.study.outputs.aggregate import by_class
 from compbo.study.outputs.axes import CLASSES, method_axes
 from compbo.study.outputs.compact import compact
 from compbo.study.outputs.figures import bayesmark, comparison, regret
@@ -102,8 +104,6 @@ def test_whatever_is_there_is_drawn_and_what_is_not_is_said(name: str, tmp_path:
 
 
 def test_curves_are_cut_at_the_shortest_run() -> None:
-    from compbo.study.outputs.aggregate import by_class
-
     study = incomplete()["short and long"]
     assert len(by_class(study.synthetic("plain"), "median")["first-comp"].value) == 4
 
@@ -121,6 +121,34 @@ def test_the_acquisition_function_that_ends_lowest_is_framed() -> None:
     assert "16D UCB, 40D EI" in drawing.caption
     framed = [place.spines["top"].get_linewidth() > 2 for place in drawing.figure.axes]
     assert framed == [False, True, True, False]
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_intervals_of_many_classes_are_bars_beside_each_other(many: bool) -> None:
+    """Bands on each other would hide what lies below; each bar has the ends of its interval near the end of the run."""
+    names = ("CAdam", "Adam-ERM", "L-BFGS-B", "CMA-ES", "RS")[: 5 if many else 2]
+    functions = ("levy", "ackley", "powell", "dixon-price")
+    ends = [
+        (f"{function}-16", name, 0.1 * (1 + k + i))
+        for k, function in enumerate(functions)
+        for i, name in enumerate(names)
+    ]
+    rows = [ended(task, name, "ucb", 0, final) for task, name, final in ends]
+    study = study_of(compact(full(rows)))
+    with styled():
+        drawing = regret.regret_by_class(study)["regret-by-class"]
+    axes = drawing.figure.axes[0]
+    bars = [one for one in axes.collections if isinstance(one, LineCollection)]
+    assert len(bars) == (5 if many else 0)
+    assert len([one for one in axes.collections if isinstance(one, PolyCollection)]) == (0 if many else 2)
+    assert ("Bars, moved apart: " in drawing.caption, "Bands: " in drawing.caption) == (many, not many)
+    if many:
+        found = by_class(study.synthetic("plain"), "median")
+        lasts = [one.get_segments()[-1] for one in bars]
+        assert len({last[0][0] for last in lasts}) == 5, "none on another"
+        steps = range(len(next(iter(found.values())).value))
+        for last, one in zip(lasts, found.values(), strict=True):
+            assert any(last[:, 1] == pytest.approx([one.low[step], one.high[step]]) for step in steps)
 
 
 def test_scores_are_put_together_as_the_caption_says() -> None:

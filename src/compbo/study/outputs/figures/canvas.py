@@ -88,12 +88,28 @@ def save(drawing: Drawing, folder: Path, name: str, formats: Iterable[str] = FOR
     return paths
 
 
-def curve(axes: Axes, x: Any, found: Estimate, look: Look, *, width: float = 1.5, band: float = 0.11) -> None:
+def curve(
+    axes: Axes,
+    x: Any,
+    found: Estimate,
+    look: Look,
+    *,
+    width: float = 1.5,
+    band: float = 0.11,
+    bars: Sequence[int] = (),
+    shift: float = 0.0,
+) -> None:
     """A line of this width with its interval as a band, and a few markers, which stay readable without colour.
 
-    x, found: places and values of the curve. band: how opaque it is.
+    x, found: places and values of the curve. band: how opaque it is. bars: instead of a band, bars at the places with
+    these numbers, moved aside by `shift` so that those of many curves stand beside each other.
     """
-    if found.unit != "nothing":
+    if found.unit != "nothing" and bars:
+        at = np.asarray(bars)
+        axes.vlines(
+            np.asarray(x)[at] + shift, found.low[at], found.high[at], color=look.colour, linewidth=1.1, alpha=0.8
+        )
+    elif found.unit != "nothing":
         axes.fill_between(x, found.low, found.high, color=look.colour, alpha=band, linewidth=0)
         for edge in (found.low, found.high):  # where bands lie on each other, their edges still tell them apart
             axes.plot(x, edge, color=look.colour, linewidth=0.35, alpha=0.55)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from compbo.study.outputs.statistics.bootstrap import Estimate
 
 STEPS, REGRET = "acquisition step", "normalised immediate regret"
+MOST_BANDS = 4  # classes
+BESIDE = 0.011  # from bar to bar, as a part of the axis
 
 
 def named(stem: str, variant: str) -> str:
@@ -49,7 +51,7 @@ def _regret_by_class(rows: pd.DataFrame, variant: str) -> Drawing:
     found = {how: by_class(rows, how) for how in (FAIR, PAPER)}
     units = {one.unit for classes in found.values() for one in classes.values()}
     for place, (how, classes) in zip(axes[0], found.items(), strict=True):
-        draw_classes(place, classes)
+        draw_classes(place, classes, bars=3 if len(classes_in(rows)) > MOST_BANDS else 0)
         place.set_title(HOW_WORDS[how], loc="left", fontsize=8.5)
         place.set_xlabel(STEPS)
     axes[0, 0].set_ylabel(REGRET)
@@ -58,7 +60,8 @@ def _regret_by_class(rows: pd.DataFrame, variant: str) -> Drawing:
     notes = coverage(rows, "group")
     for place, classes in zip(axes[0], found.values(), strict=True):
         label_classes(place, classes, notes)
-    text = f"{_what(variant)}: {basis(rows)}. Bands: {intervals(units)}. Lower is better.{coverage_words(notes)}"
+    shown = f"{interval_word(rows)}: {intervals(units)}"
+    text = f"{_what(variant)}: {basis(rows)}. {shown}. Lower is better.{coverage_words(notes)}"
     footnote(figure, text)
     return Drawing(figure, f"Mean regret by class of optimisers, over all tasks. {text}")
 
@@ -67,10 +70,22 @@ def _what(variant: str) -> str:
     return VARIANT_WORDS[variant].capitalize()
 
 
-def draw_classes(place: Axes, found: dict[str, Estimate], *, width: float = 1.5) -> None:
-    """Draw a curve of this width for every class in `found` into the axes `place`."""
-    for group, one in found.items():
-        curve(place, np.arange(len(one.value)), one, class_look(group), width=width)
+def interval_word(rows: pd.DataFrame) -> str:
+    """How the figures of all classes in the rows show intervals: bands on each other would hide what lies below."""
+    return "Bands" if len(classes_in(rows)) <= MOST_BANDS else "Bars, moved apart"
+
+
+def draw_classes(place: Axes, found: dict[str, Estimate], *, width: float = 1.5, bars: int = 0) -> None:
+    """Draw a curve of this width for every class in `found` into the axes `place`.
+
+    bars: how often the interval is shown, the last time near the end; 0: as a band.
+    """
+    for number, (group, one) in enumerate(found.items()):
+        steps = len(one.value)
+        shift = BESIDE * steps * (number - (len(found) - 1) / 2)
+        last = max(steps - 1 - round(BESIDE * steps * len(found) / 2), 0)
+        at = sorted({round(last * (k + 1) / bars) for k in range(bars)})
+        curve(place, np.arange(steps), one, class_look(group), width=width, bars=at, shift=shift)
 
 
 def label_classes(place: Axes, found: dict[str, Estimate], notes: dict[str, str], *, size: float = 7.5) -> None:
@@ -112,7 +127,7 @@ def _grid(rows: pd.DataFrame, variant: str, how: How) -> Drawing:
             place = axes[i, j]
             found = by_class(here[here["acquisition"].isin([acquisition, ""])], how)
             units |= {one.unit for one in found.values()}
-            draw_classes(place, found, width=1.2)
+            draw_classes(place, found, width=1.2, bars=len(classes_in(rows)) > MOST_BANDS)
             place.set_ylim(0.0, 1.02)
             if i == 0:
                 place.set_title(acquisition.upper())
@@ -131,7 +146,7 @@ def _grid(rows: pd.DataFrame, variant: str, how: How) -> Drawing:
     text = (
         f"{_what(variant)}, {HOW_WORDS[how]}. {basis(rows)}.\n"
         f"Thick border: the acquisition function whose best class ends lowest in its row ({marked}). "
-        f"Bands: {intervals(units)}."
+        f"{interval_word(rows)}: {intervals(units)}."
     )
     footnote(figure, text)
     return Drawing(figure, f"Regret by dimension and acquisition function. {text}".replace("\n", " "))
