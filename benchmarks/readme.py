@@ -1,9 +1,10 @@
-"""The figure and the numbers of the README: regret against evaluations and seconds, compbo beside its peers.
+"""The figure and the numbers of the README: regret and the seconds of a suggestion, compbo beside its peers.
 
 python -m benchmarks.readme
 
 The runs are those of the league (results/league.parquet): all tasks with a known optimum, in batches of 8. A regret is
-the best loss minus the optimum, in units of the same for the initial design, which all methods share.
+the best loss minus the optimum, in units of the same for the initial design, which all methods share. The seconds are
+those of `make bench ARGS=suggestions`, side by side on an idle machine: runs of the league have other work beside them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from benchmarks.regrets import SMALLEST
 from compbo.study.outputs.compact import finished, from_bytes
 
 ROOT = Path(__file__).parents[1]
@@ -23,7 +25,6 @@ PAGE = ROOT / "README.md"
 FIGURE = ROOT / "docs" / "figures" / "regret.svg"
 SPEED = ROOT / "benchmarks" / "results.json"
 BATCH = 8
-SMALLEST = 1e-4  # of a regret: below it runs count as equal
 OURS = "compbo"
 FEWEST = 0.4  # of compbo's tasks: a method with fewer is left out; the core of the league has somewhat more
 
@@ -50,14 +51,8 @@ class Line(NamedTuple):
     regret: np.ndarray  # geometric mean over tasks and seeds
     low: np.ndarray  # the same for the best and the worst seed
     high: np.ndarray
-    seconds: np.ndarray  # mean over tasks and seeds, summed over the steps
     tasks: int
     runs: int
-
-    @property
-    def per_batch(self) -> float:
-        """Mean seconds of a suggestion."""
-        return float(self.seconds[-1]) / (len(self.evaluations) - 1)
 
 
 def comparable(table: pd.DataFrame) -> pd.DataFrame:
@@ -85,26 +80,45 @@ def lines_of(table: pd.DataFrame) -> list[Line]:
         table: of the cells.
 
     Returns:
-        A line for every method. Seconds are those of the clock.
+        A line for every method.
     """
     found = []
     for method, runs in comparable(table).groupby("optimiser"):
         curves = np.stack(list(runs["regret"]))
         logs = np.log(np.maximum(curves / curves[:, :1], SMALLEST))
         by_seed = np.exp(np.stack([logs[runs["seed"] == seed].mean(0) for seed in sorted(set(runs["seed"]))]))
-        asks = np.stack(list(runs["ask_seconds"])).mean(0)
         evaluations = runs["initial"].iloc[0] + BATCH * np.arange(curves.shape[1])
-        seconds = np.concatenate([[0.0], asks.cumsum()])
         mean, low, high = np.exp(logs.mean(0)), by_seed.min(0), by_seed.max(0)
-        found.append(Line(str(method), evaluations, mean, low, high, seconds, runs["task"].nunique(), len(runs)))
+        found.append(Line(str(method), evaluations, mean, low, high, runs["task"].nunique(), len(runs)))
     return sorted(found, key=lambda line: line.regret[-1])
 
 
-def table_of(lines: list[Line]) -> str:
+def suggestions(measured: dict[str, Any], q: int) -> dict[str, tuple[float, float]]:
+    """The seconds of a suggestion, the smallest and the largest over the functions that were measured.
+
+    Args:
+        measured: the sections of `make bench`.
+        q: points of it.
+
+    Returns:
+        By method; those that were not measured are not there.
+    """
+    rows = [row for row in measured["suggestions"]["rows"] if row["q"] == q]
+    found = {}
+    for method in NAMES:
+        times = [1.0 if method == OURS else row.get(f"{method} / {OURS}") for row in rows]
+        if times and all(isinstance(time, float) for time in times):
+            seconds = [time * row[f"{OURS} s"] for time, row in zip(times, rows, strict=True)]
+            found[method] = (min(seconds), max(seconds))
+    return found
+
+
+def table_of(lines: list[Line], seconds: dict[str, tuple[float, float]]) -> str:
     """The end of every line in Markdown.
 
     Args:
         lines: of the methods.
+        seconds: of a suggestion, of `suggestions`.
 
     Returns:
         A row for every method.
@@ -112,12 +126,13 @@ def table_of(lines: list[Line]) -> str:
     first, last = lines[0].evaluations[[0, -1]]
     tasks = "task" if lines[0].tasks == 1 else "tasks"
     rows = [
-        f"| method | regret after {last} evaluations | seconds per batch of {BATCH} | runs |",
+        f"| method | regret after {last} evaluations | seconds for {BATCH} points | runs |",
         "|---|---|---|---|",
     ]
     for line in lines:
         name = f"**{NAMES[line.method]}**" if line.method == OURS else NAMES[line.method]
-        rows.append(f"| {name} | {line.regret[-1]:.2g} | {line.per_batch:.2g} | {line.runs} on {line.tasks} {tasks} |")
+        time = "{:.2g} to {:.2g}".format(*seconds[line.method]) if line.method in seconds else ""
+        rows.append(f"| {name} | {line.regret[-1]:.2g} | {time} | {line.runs} on {line.tasks} {tasks} |")
     place = [line.method for line in lines].index(OURS) + 1
     note = (
         f"compbo is number {place} of {len(lines)}. Regret 1 is the best of the {first} points of the initial design."
@@ -125,11 +140,12 @@ def table_of(lines: list[Line]) -> str:
     return "\n".join([*rows, "", note])
 
 
-def draw(lines: list[Line], target: Path) -> None:
-    """Both panels: means as lines, the range over the seeds as bands.
+def draw(lines: list[Line], measured: dict[str, Any], target: Path) -> None:
+    """Both panels: mean regrets with the range over the seeds as bands, and the seconds of a suggestion as ranges.
 
     Args:
         lines: of the methods.
+        measured: the sections of `make bench`.
         target: the SVG file; a PNG with the same name is written beside it, for pages that show no SVG.
     """
     import matplotlib as mpl
@@ -139,27 +155,40 @@ def draw(lines: list[Line], target: Path) -> None:
     from matplotlib.ticker import LogLocator, NullLocator
 
     mpl.rcParams["svg.hashsalt"] = "compbo"
-    figure, (by_count, by_time) = plt.subplots(1, 2, figsize=(10.0, 4.2), sharey=True, layout="constrained")
+    figure, (by_count, by_time) = plt.subplots(1, 2, figsize=(10.0, 4.2), width_ratios=(1.35, 1), layout="constrained")
     colours = dict(zip(NAMES, COLOURS, strict=True))
     for line in lines:
         colour, width = colours[line.method], 3.0 if line.method == OURS else 1.6
         by_count.fill_between(line.evaluations, line.low, line.high, color=colour, alpha=0.12, linewidth=0)
         by_count.plot(line.evaluations, line.regret, color=colour, linewidth=width, label=NAMES[line.method])
-        by_time.plot(line.seconds[1:], line.regret[1:], color=colour, linewidth=width)
-        by_time.plot(line.seconds[-1], line.regret[-1], "o", color=colour, markersize=3 + width)
     by_count.set(yscale="log", xlabel="evaluations", ylabel="regret, initial design = 1")
-    by_time.set(xscale="log", xlabel="seconds spent on suggestions")
+    by_count.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    by_count.yaxis.set_major_formatter("{x:g}")
+    by_count.yaxis.set_minor_locator(NullLocator())
+    by_count.legend(frameon=False, fontsize=7.5, loc="lower left")
+    _draw_seconds(by_time, {q: suggestions(measured, q) for q in (BATCH, 1)}, colours)
     for axes in (by_count, by_time):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25, which="major")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_locator(NullLocator())
-    figure.legend(*by_count.get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, metadata={"Date": None})
     figure.savefig(target.with_suffix(".png"), dpi=120, metadata={"Software": None})
     plt.close(figure)
+
+
+def _draw_seconds(axes: Any, by_size: dict[int, dict[str, tuple[float, float]]], colours: dict[str, str]) -> None:
+    """A line for every method and size of a batch, from the smallest to the largest number of seconds."""
+    first, *_ = by_size.values()
+    names = sorted(first, key=lambda method: first[method][1], reverse=True)
+    for (q, seconds), (offset, marker) in zip(by_size.items(), ((0.16, "o"), (-0.16, "s")), strict=True):
+        for place, method in enumerate(names):
+            if method in seconds:
+                look = {"color": colours[method], "linewidth": 2.5 if method == OURS else 1.6}
+                axes.plot(seconds[method], [place + offset] * 2, marker=marker, markersize=4, **look)
+        axes.plot([], [], marker=marker, color="#555555", markersize=4, label=f"{q} point{'s' * (q > 1)}")
+    axes.set(xscale="log", xlabel="seconds of a suggestion", yticks=range(len(names)))
+    axes.set_yticklabels([NAMES[method].replace(", point", ",\npoint") for method in names], fontsize=8)
+    axes.legend(frameon=False, fontsize=7.5, loc="upper right")
 
 
 def speed_of(measured: dict[str, Any]) -> str:
@@ -192,7 +221,7 @@ def page_with(text: str, lines: list[Line], measured: dict[str, Any]) -> str:
     Returns:
         The new text.
     """
-    text = filled(text, "regret", f"\n\n{table_of(lines)}\n\n")
+    text = filled(text, "regret", f"\n\n{table_of(lines, suggestions(measured, BATCH))}\n\n")
     return filled(text, "speed", speed_of(measured))
 
 
@@ -214,9 +243,9 @@ def filled(text: str, mark: str, content: str) -> str:
 def main() -> None:
     """Write the numbers into the README, and draw the figure."""
     lines = lines_of(from_bytes(SOURCE.read_bytes(), str(SOURCE)))
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(page_with(text, lines, json.loads(SPEED.read_text(encoding="utf-8"))), encoding="utf-8")
-    draw(lines, FIGURE)
+    text, measured = PAGE.read_text(encoding="utf-8"), json.loads(SPEED.read_text(encoding="utf-8"))
+    PAGE.write_text(page_with(text, lines, measured), encoding="utf-8")
+    draw(lines, measured, FIGURE)
 
 
 if __name__ == "__main__":

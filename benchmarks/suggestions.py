@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from statistics import geometric_mean
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from benchmarks.common import Row
-from benchmarks.league.peers.process import PeerError, PeerMethod
+from benchmarks.league.peers.process import NotInstalledError, PeerMethod
 from benchmarks.league.plugin import HEBO, SMAC
 from compbo.study.cell import Cell, InnerSpec, MethodSpec
 from compbo.study.engine.experiment import initial_design
@@ -28,13 +29,15 @@ PEERS = ("optuna-gp", "turbo", "hebo", "smac", "botorch-qlogei-sequential")
 TASKS = ("levy-6-shifted", "levy-20-shifted", "levy-60-shifted")
 SIZES = (1, 8)
 SEEDS = (0, 1)
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 INITIAL, TOLD = 16, 80
 INNER = InnerSpec(restarts=10, raw_batches=512)  # BoTorch has no default for them: its tutorials' numbers
 TITLE = "A suggestion of the default, beside those of other libraries"
 NOTE = (
     f"An ask for q points after {TOLD} evaluations, the first {TOLD} of a run of compbo on a shifted Levy function, "
-    "which all methods are told; then they ask, evaluate and tell in turn, 8 times for one point and twice for more, "
-    "with one thread each and everything at its default. The methods are those of [the league](../docs/league.md): "
+    "which all methods are told. Then they ask, evaluate and tell in turn: a first ask that is not timed (imports, the "
+    "first fit), then 8 for one point and two for 8 points. One thread each, everything at its default: compbo climbs "
+    "in single precision. The methods are those of [the league](../docs/league.md): "
     f"HEBO {HEBO} and SMAC {SMAC} run in processes of their own, SMAC trains its forest after every eighth point, "
     f"BoTorch has {INNER.restarts} restarts of {INNER.raw_batches} raw samples, and its points are chosen one after "
     "the other. compbo's seconds are the mean of its asks, the others a ratio of sums, and both the geometric mean "
@@ -47,6 +50,8 @@ def run(tasks: Sequence[str] = TASKS, sizes: Sequence[int] = SIZES, peers: Seque
     """A row for every task and size of a batch."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))  # for the peers in processes of their own
     try:
         return [
             row_of(name, q, [seconds_of(name, q, seed, peers) for seed in SEEDS], peers)
@@ -55,6 +60,9 @@ def run(tasks: Sequence[str] = TASKS, sizes: Sequence[int] = SIZES, peers: Seque
         ]
     finally:
         torch.set_num_threads(threads)
+        for name, value in before.items():
+            os.environ.pop(name)
+            os.environ.update({name: value} if value is not None else {})
 
 
 def asks(q: int) -> int:
@@ -91,7 +99,7 @@ def seconds_of(name: str, q: int, seed: int, peers: Sequence[str]) -> dict[str, 
     methods: dict[str, Method] = {}
     try:
         for kind in (OURS, *peers):
-            with suppress(PeerError):
+            with suppress(NotInstalledError):
                 methods[kind] = make_method(cell_of(kind, task, q, seed), task)
         for method in methods.values():
             method.tell(points, losses)
@@ -123,7 +131,7 @@ def row_of(name: str, q: int, seconds: Sequence[Mapping[str, float]], peers: Seq
         name: of the task.
         q: points of an ask.
         seconds: of all asks by the name of the method, for every seed.
-        peers: a column for each; empty where its environment is not there.
+        peers: a column for each; `not installed` where its environment is not there.
 
     Returns:
         compbo's seconds for an ask, the others' in units of compbo's, and how far the seeds are apart.

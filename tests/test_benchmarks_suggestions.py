@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from benchmarks import suggestions
 from benchmarks.goals import goals_table
-from benchmarks.league.peers.process import PeerError
+from benchmarks.league.peers.process import NotInstalledError, PeerError
 
 from compbo.study.methods.registry import KINDS
 from compbo.study.tasks import get_task
@@ -64,7 +64,9 @@ def test_methods_are_told_the_same_run_and_a_peer_that_is_not_installed_is_left_
 
     def watched(cell: Any, task: Any) -> Any:
         if cell.method.kind == "hebo":
-            raise PeerError("no environment")
+            raise NotInstalledError("no environment")
+        if cell.method.kind == "smac":
+            raise PeerError("another version")
         method = make(cell, task)
         told.setdefault(cell.method.kind, [])
         tell = method.tell
@@ -81,6 +83,8 @@ def test_methods_are_told_the_same_run_and_a_peer_that_is_not_installed_is_left_
     assert set(seconds) == {"compbo", "random-search"}
     assert all(value > 0 for value in seconds.values())
     assert told["compbo"][0] == told["random-search"][0]
+    with pytest.raises(PeerError, match="another version"):
+        suggestions.seconds_of("levy-2", 16, 0, ("random-search", "smac"))
     assert all(kind in KINDS for kind in (suggestions.OURS, *suggestions.PEERS))
 
 

@@ -602,9 +602,12 @@ class TestReadme:
         assert (ours.method, theirs.method, ours.runs, ours.tasks) == ("compbo", "pycma", 3, 1)
         assert ours.regret.tolist() == pytest.approx([1.0, (0.1 * 0.1 * 0.001) ** (1 / 3)])
         assert (ours.low[-1], ours.high[-1]) == pytest.approx((0.001, 0.1))
-        assert ours.per_batch == pytest.approx(4.0)
         assert ours.evaluations.tolist() == [16, 24]
-        assert readme.table_of([ours, theirs]).splitlines()[2] == "| **compbo** | 0.022 | 4 | 3 on 1 task |"
+        table = readme.table_of([ours, theirs], {"compbo": (0.1, 0.25)}).splitlines()
+        assert table[2:4] == [
+            "| **compbo** | 0.022 | 0.1 to 0.25 | 3 on 1 task |",
+            "| CMA-ES (pycma) | 0.4 |  | 3 on 1 task |",
+        ]
         # A method with one seed: all are compared on that seed
         three = readme.lines_of(pd.DataFrame([*both, cell("turbo", "levy", 0, 0.5)]))
         assert [(line.method, line.runs) for line in three] == [("turbo", 1), ("compbo", 1), ("pycma", 1)]
@@ -613,8 +616,17 @@ class TestReadme:
         kept = readme.lines_of(pd.DataFrame([*both, cell("pycma", "ackley", 0, 0.3), *more]))
         assert [(line.method, line.runs, line.tasks) for line in kept] == [("compbo", 4, 2), ("pycma", 4, 2)]
 
+    def test_seconds_are_those_of_the_benchmark(self) -> None:
+        rows = [
+            {"q": 8, "compbo s": 0.1, "optuna-gp / compbo": 3.0, "hebo / compbo": "not installed"},
+            {"q": 8, "compbo s": 0.2, "optuna-gp / compbo": 2.0, "hebo / compbo": 9.0},
+            {"q": 1, "compbo s": 0.07, "optuna-gp / compbo": 0.5, "hebo / compbo": 9.0},
+        ]
+        found = readme.suggestions({"suggestions": {"rows": rows}}, 8)
+        assert found == {"compbo": (0.1, 0.2), "optuna-gp": pytest.approx((0.3, 0.4))}
+
     def test_the_figure_is_drawn(self, tmp_path: Path) -> None:
         lines = readme.lines_of(from_bytes(readme.SOURCE.read_bytes()))
-        readme.draw(lines, tmp_path / "regret.svg")
+        readme.draw(lines, json.loads(readme.SPEED.read_text()), tmp_path / "regret.svg")
         assert (tmp_path / "regret.png").stat().st_size > 10_000
         assert (tmp_path / "regret.svg").stat().st_size > 10_000

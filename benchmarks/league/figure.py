@@ -51,6 +51,19 @@ def compared(runs: pd.DataFrame) -> pd.DataFrame:
     return measures.complete(runs[runs["method"].isin(many)])
 
 
+def left_out(runs: pd.DataFrame) -> dict[str, list[str]]:
+    """The methods that no curve of a group's panel shows, by group.
+
+    Args:
+        runs: as `measures.runs_of` gives them.
+
+    Returns:
+        Without the groups in which all of them are shown.
+    """
+    absent = {group: [m for m in LOOKS if m not in compared(runs[runs["group"] == group])] for group in measures.GROUPS}
+    return {group: methods for group, methods in absent.items() if methods}
+
+
 def draw(runs: pd.DataFrame, path: Path) -> None:
     """A panel for every group.
 

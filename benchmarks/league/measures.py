@@ -64,7 +64,6 @@ class Versus(NamedTuple):
     ratio: Estimate  # geometric mean of its regret in units of compbo's
     lower: float  # share of the runs in which it ends lower; a tie counts half
     seconds: float  # of an ask, median over the runs
-    slower: float  # geometric mean of its seconds in units of compbo's
     tasks: int
     seeds: tuple[int, ...]
     runs: int
@@ -84,7 +83,6 @@ def versus(runs: pd.DataFrame) -> list[Versus]:
             continue
         theirs, ours = both[method].to_numpy(), both[OURS].to_numpy()
         tasks, groups = both.index.get_level_values("task"), both.index.get_level_values("group")
-        time, our_time = seconds[method].reindex(both.index), seconds[OURS].reindex(both.index)
         logs = estimate(np.log(theirs / ours), tasks, groups=groups)
         found.append(
             Versus(
@@ -93,8 +91,7 @@ def versus(runs: pd.DataFrame) -> list[Versus]:
                 ours=float(estimate(ours, tasks, groups=groups).value),
                 ratio=logs._replace(value=np.exp(logs.value), low=np.exp(logs.low), high=np.exp(logs.high)),
                 lower=float(np.mean((theirs < ours) + 0.5 * (theirs == ours))),
-                seconds=float(time.median()),
-                slower=float(np.exp(np.log(time / our_time).mean())),
+                seconds=float(seconds[method].reindex(both.index).median()),
                 tasks=tasks.nunique(),
                 seeds=tuple(sorted(int(seed) for seed in set(both.index.get_level_values("seed")))),
                 runs=len(both),

@@ -14,7 +14,7 @@ import pandas as pd
 
 from benchmarks.league import measures
 from benchmarks.league.__main__ import league_cells
-from benchmarks.league.figure import LOOKS, draw
+from benchmarks.league.figure import draw, left_out
 from benchmarks.league.parts import parts_table
 from benchmarks.suggestions import PEERS
 from compbo.plugins import load_plugin
@@ -38,13 +38,14 @@ BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 PARTS_BEGIN, PARTS_END = "<!-- parts -->", "<!-- /parts -->"
 SPEED = ROOT / "benchmarks" / "results.json"  # of make bench
 SPEED_BEGIN, SPEED_END = "<!-- speed -->", "<!-- /speed -->"
+PANELS_BEGIN, PANELS_END = "<!-- panels -->", "<!-- /panels -->"
 FASTER = 8  # times: the goal
 MAIN_BATCH = 8  # of the summary and the figure
 PACKAGES = ("torch", "botorch", "gpytorch", "optuna", "cma")
 
 
 def planned() -> pd.DataFrame:
-    """The league as its grids have it: the hash of every cell, its batch, and whether it is one of the core."""
+    """The league as its grids have it: the hash of every cell, its batch and method, and whether it is of the core."""
     load_plugin("benchmarks.league.plugin")
     core = {cell.hash for cell in league_cells("core")}
     cells = league_cells("all")
@@ -52,6 +53,7 @@ def planned() -> pd.DataFrame:
         {
             "cell": [cell.hash for cell in cells],
             "batch": [cell.batch for cell in cells],
+            "method": [cell.method.optimiser for cell in cells],
             "core": [cell.hash in core for cell in cells],
         }
     )
@@ -82,19 +84,18 @@ def _header(*columns: str) -> list[str]:
 
 def _counts(table: pd.DataFrame, runs: pd.DataFrame, plan: pd.DataFrame) -> str:
     """What was run, what is missing, and with what."""
-    lines = _header("batch", "evaluations", "tasks", "methods", "seeds", "runs of the core", "all runs")
+    lines = _header("batch", "evaluations", "tasks", "methods", "seeds", "runs of the core", "all runs", "not run yet")
     there = plan[plan["cell"].isin(finished(table)["cell"])]
     for (batch, evaluations), part in runs.groupby(["batch", "evaluations"]):
         tasks, methods, seeds = (part[name].nunique() for name in ("task", "method", "seed"))
         have, wanted = there[there["batch"] == batch], plan[plan["batch"] == batch]
-        counts = f"{have['core'].sum()} of {wanted['core'].sum()} | {len(have)} of {len(wanted)}"
+        absent = ", ".join(sorted(set(wanted["method"]) - set(part["method"]))) or "–"
+        counts = f"{have['core'].sum()} of {wanted['core'].sum()} | {len(have)} of {len(wanted)} | {absent}"
         lines.append(f"| {batch} | {evaluations} | {tasks} | {methods} | {seeds} | {counts} |")
     failed = table[table["status"] != finished(table)["status"].iloc[0]]
     names = sorted({f"{row.optimiser} on {row.task}, seed {row.seed}" for row in failed.itertuples()})
     words = f"{counted(len(failed), 'run')} failed ({'; '.join(names)})" if names else "No run failed"
-    absent = [name for name in LOOKS if name not in set(runs["method"])]
-    missing = f" **Not run yet: {', '.join(absent)}.**" if absent else ""
-    return "\n".join([*lines, "", f"{words}.{missing} {_versions(table)}"])
+    return "\n".join([*lines, "", f"{words}. {_versions(table)}"])
 
 
 def _versions(table: pd.DataFrame) -> str:
@@ -108,18 +109,17 @@ def _versions(table: pd.DataFrame) -> str:
 
 def _summary(runs: pd.DataFrame) -> str:
     """A row for every group: the best peer with at least half of the group's tasks, and how far compbo is from it."""
-    columns = ("group", "the best of the others", "compbo's regret / its regret", "95 % interval")
-    lines = _header(*columns, "its seconds per ask / compbo's", "tasks", "runs")
+    lines = _header("group", "the best of the others", "its regret / compbo's", "95 % interval", "tasks", "runs")
     for group in measures.GROUPS:
         part = runs[runs["group"] == group]
         enough = part["task"].nunique() / 2
         others = [each for each in measures.versus(part) if each.method != measures.OURS and each.tasks >= enough]
         if others:
             best = others[0]
-            turned = best.ratio._replace(value=1 / best.ratio.value, low=1 / best.ratio.high, high=1 / best.ratio.low)
-            numbers = f"{turned.value:.2f} | {_interval(turned)} | {_times(best.slower)} | {best.tasks} | {best.runs}"
+            numbers = f"{best.ratio.value:.2f} | {_interval(best.ratio)} | {best.tasks} | {best.runs}"
             lines.append(f"| {group} | {best.method} | {numbers} |")
-    return "\n".join(["## In short", "", *lines])
+    rule = "The lowest ratio among the methods that ran at least half of the tasks of the group, in batches of 8:"
+    return "\n".join(["## In short", "", rule, "", *lines])
 
 
 def _times(ratio: float) -> str:
@@ -143,13 +143,14 @@ def _table(found: list[Versus], runs: pd.DataFrame) -> str:
     won = measures.shares_of_wins(runs)
     lines = _header(
         *("method", "normalised regret", "95 % interval", "compbo's there", "regret / compbo's", "95 % interval"),
-        *("won", "seconds per ask", "/ compbo's", "tasks", "seeds", "runs"),
+        *("ends lower", "won", "seconds per ask", "tasks", "seeds", "runs"),
     )
     for each in found:
+        lower = "" if each.method == measures.OURS else f"{100 * each.lower:.0f} %"
         share = f"{100 * won[each.method]:.0f} %" if each.method in won else "–"
         lines.append(
             f"| {each.method} | {each.mean.value:.3f} | {_interval(each.mean, 3)} | {each.ours:.3f} "
-            f"| {each.ratio.value:.2f} | {_interval(each.ratio)} | {share} | {each.seconds:.2g} | {each.slower:.2g} "
+            f"| {each.ratio.value:.2f} | {_interval(each.ratio)} | {lower} | {share} | {each.seconds:.2g} "
             f"| {each.tasks} | {len(each.seeds)} | {each.runs} |"
         )
     return "\n".join(lines)
@@ -162,24 +163,32 @@ def _interval(estimate: Estimate, digits: int = 2) -> str:
 
 
 def _in_words(found: list[Versus], runs: pd.DataFrame) -> str:
-    """Whether compbo is first; if not, what is ahead of it. Where random search is better."""
-    ahead = [each for each in found if each.method != measures.OURS and each.ratio.value < 1.0]
+    """Whether compbo is first, of whom that cannot be told, and where random search is better."""
+    others = [each for each in found if each.method != measures.OURS]
+    ahead, behind = ([each for each in others if (each.ratio.value < 1.0) == first] for first in (True, False))
     sentences = [
-        f"compbo is first of {len(found)} methods." if not ahead else f"compbo is not first. Ahead: {_listed(ahead)}."
+        f"compbo is not first. Ahead: {_listed(ahead)}." if ahead else f"compbo is first of {len(found)} methods."
     ]
+    if open_ones := [each for each in behind if not each.ratio.low > 1.0]:
+        sentences.append(f"Not told apart from it: {_listed(open_ones)}.")
+    if lower := [each for each in behind if each.mean.value < each.ours]:
+        sentences.append(f"Lower in the mean of the normalised regret: {', '.join(each.method for each in lower)}.")
     worse = measures.worse_than_random(runs)
     if worse:
         sentences.append(f"Worse than random search on {', '.join(worse)}.")
-    sentences.append(f"Share of wins: of the {counted(len(measures.complete(runs)), 'run')} that all methods have.")
+    sentences.append(f"Won: of the {counted(len(measures.complete(runs)), 'run')} that all methods have.")
     return " ".join(sentences)
 
 
-def _listed(ahead: list[Versus]) -> str:
-    return "; ".join(
-        f"{each.method} ({each.ratio.value:.2f}"
-        + (", no interval yet)" if np.isnan(each.ratio.low) else ", sure)" if each.ratio.high < 1 else ", not sure)")
-        for each in ahead
-    )
+def _listed(methods: list[Versus]) -> str:
+    return "; ".join(f"{each.method} ({each.ratio.value:.2f}, {_sure(each)})" for each in methods)
+
+
+def _sure(each: Versus) -> str:
+    """Whether the interval of a ratio says on which side of 1 it is."""
+    if np.isnan(each.ratio.low):
+        return "no interval yet"
+    return "not sure" if each.ratio.low <= 1.0 <= each.ratio.high else "sure"
 
 
 def _task_table(runs: pd.DataFrame) -> str:
@@ -193,21 +202,39 @@ def _task_table(runs: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def panels(table: pd.DataFrame) -> str:
+    """Who is missing in the panels of the figure.
+
+    Args:
+        table: compact results of the league.
+
+    Returns:
+        A sentence.
+    """
+    runs = measures.runs_of(table)
+    absent = left_out(runs[runs["batch"] == MAIN_BATCH])
+    words = [f"{group}: {', '.join(methods)}" for group, methods in absent.items()]
+    return f"Not in the panels: {'; '.join(words)}." if words else "All methods are in all panels."
+
+
 def speed(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How long the others take for a suggestion, from the rows of `benchmarks.suggestions`: a table and a sentence."""
+    """How long the others take for a suggestion, from the rows of `benchmarks.suggestions`: a table and sentences."""
     sizes = sorted({row["q"] for row in rows}, reverse=True)
     ranges = {(name, q): _range([row[name] for row in rows if row["q"] == q]) for name in rows[0] for q in sizes}
     lines = _header("seconds of an ask / compbo's", *(counted(q, "point") for q in sizes))
-    slower = []
     for peer in PEERS:
         found = [ranges[f"{peer} / {measures.OURS}", q] for q in sizes]
         lines.append(f"| {peer} | {' | '.join(_to(ends) for ends in found)} |")
-        slower += [peer] if all(ends and ends[0] >= FASTER for ends in found) else []
     own = [f"{_to(ranges[f'{measures.OURS} s', q])} s for {counted(q, 'point')}" for q in sizes]
-    said = (
-        f"compbo takes {listed(own)}. It is at least {FASTER} times as fast as {listed(slower) or 'none'} throughout."
-    )
-    return "\n".join([*lines, "", said])
+    said = [f"compbo takes {listed(own)}."]
+    for q in sizes:
+        known = {peer: ends for peer in PEERS if (ends := ranges[f"{peer} / {measures.OURS}", q])}
+        short = [peer for peer, ends in known.items() if ends[0] < FASTER]
+        faster = [peer for peer, ends in known.items() if ends[0] < 1]
+        words = f"For {counted(q, 'point')} the goal of {FASTER} times "
+        words += f"is missed against {listed(short)}" if short else "is met against all of them"
+        said.append(words + (f", and {listed(faster)} can be the faster one." if faster else "."))
+    return "\n".join([*lines, "", " ".join(said)])
 
 
 def _range(values: Sequence[object]) -> tuple[float, float] | None:
@@ -217,7 +244,10 @@ def _range(values: Sequence[object]) -> tuple[float, float] | None:
 
 
 def _to(ends: tuple[float, float] | None) -> str:
-    return f"{_times(ends[0])} to {_times(ends[1])}" if ends else "–"
+    if ends is None:
+        return "–"
+    words = list(dict.fromkeys(map(_times, ends)))
+    return " to ".join(words)
 
 
 def filled(text: str, numbers: str, begin: str = BEGIN, end: str = END) -> str:
@@ -238,6 +268,7 @@ def current(text: str, table: pd.DataFrame) -> str:
     """
     blamed = parts_table(from_bytes(PARTS.read_bytes(), str(PARTS)), table)
     text = filled(filled(text, measured(table, planned())), blamed, PARTS_BEGIN, PARTS_END)
+    text = filled(text, panels(table), PANELS_BEGIN, PANELS_END)
     rows = json.loads(SPEED.read_text(encoding="utf-8"))["suggestions"]["rows"]
     return filled(text, speed(rows), SPEED_BEGIN, SPEED_END)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.league.measures import OURS, runs_of
+from compbo.study.outputs.statistics.student import mean_over_tasks
 from compbo.words import counted
 
 PARTS = {  # by the name of the method: which part, and what it is exchanged for
@@ -30,23 +31,31 @@ def parts_table(parts: pd.DataFrame, league: pd.DataFrame) -> str:
         league: those of the league.
 
     Returns:
-        A table in Markdown; geometric means over the seeds that both have run.
+        A table in Markdown; geometric means over the seeds that both have run, with Student's interval over them.
     """
     tasks = list(dict.fromkeys(parts["task"]))
     ours = league["batch"].isin(set(parts["batch"])) & league["task"].isin(tasks)
     runs = runs_of(pd.concat([parts, league[ours]]))
     logs = np.log(runs.pivot_table("regret", ["task", "seed"], "method"))
-    ratios = np.exp(logs.sub(logs[OURS], axis=0).groupby("task").mean()).T
+    logs = logs.sub(logs[OURS], axis=0)
     lines = [f"| part | exchanged for | {' | '.join(tasks)} | all |", "|---" * (len(tasks) + 3) + "|"]
     for method, (part, words) in PARTS.items():
-        if method in ratios.index:
-            lines.append(f"| {part} | {words} | {_cells(ratios.loc[method, tasks].to_numpy())} |")
-    others = ratios.drop(index=[*PARTS, OURS], errors="ignore")[tasks]
-    seeds = runs.groupby(["method", "task"])["seed"].nunique()
-    best = [f"{others.at[m, task]:.2f} ({m}, {counted(seeds[m, task], 'seed')})" for task, m in others.idxmin().items()]
+        if method in logs.columns:
+            whole = np.exp(np.mean([logs.loc[task, method].mean() for task in tasks]))
+            cells = [_ratio(logs.loc[task, method]) for task in tasks]
+            lines.append(f"| {part} | {words} | {' | '.join(cells)} | {whole:.2f} |")
+    others = logs.drop(columns=[*PARTS, OURS], errors="ignore")
+    best = []
+    for task in tasks:
+        found = others.loc[task]
+        method = found.mean().idxmin()
+        best.append(f"{_ratio(found[method])} ({method}, {counted(int(found[method].count()), 'seed')})")
     return "\n".join([*lines, f"| everything | the best other method | {' | '.join(best)} | |"])
 
 
-def _cells(ratios: np.ndarray) -> str:
-    """The numbers, and their geometric mean."""
-    return " | ".join(f"{ratio:.2f}" for ratio in (*ratios, np.exp(np.log(ratios).mean())))
+def _ratio(logs: pd.Series) -> str:
+    """The geometric mean over the seeds and its interval; without one where there are fewer than three."""
+    known = logs.dropna()
+    found = mean_over_tasks(known.to_numpy(), known.index.to_numpy())
+    ratio = f"{np.exp(found.value):.2f}"
+    return ratio if np.isnan(found.low) else f"{ratio} [{np.exp(found.low):.2f}, {np.exp(found.high):.2f}]"

@@ -36,12 +36,16 @@ class PeerError(RuntimeError):
     """The peer cannot be started, has ended, or answers with an error."""
 
 
+class NotInstalledError(PeerError):
+    """There is no environment of the peer."""
+
+
 def python_of(peer: str) -> Path:
-    """The python of a peer's environment, COMPBO_LEAGUE_HEBO or .venv-hebo/bin/python; PeerError if there is none."""
+    """The python of a peer's environment, COMPBO_LEAGUE_HEBO or .venv-hebo/bin/python; an error if there is none."""
     variable = f"COMPBO_LEAGUE_{peer.upper()}"
     place = Path(os.environ.get(variable) or ROOT / f".venv-{peer}" / "bin" / "python")
     if not place.is_file():
-        raise PeerError(
+        raise NotInstalledError(
             f"{peer} lives in an environment of its own, and there is no {place}: run `make league-peers`, or set "
             f"{variable} to the python of an environment that has it."
         )
