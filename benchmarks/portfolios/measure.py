@@ -1,8 +1,8 @@
 """`python -m benchmarks.portfolios.measure`: runs of every policy, into results/portfolios.csv.
 
-Batches of 8 points (16 steps), also beside pending ones, and of one point (48 steps), after a design of 16; the maximizer
-and the transform that were the default when the file was begun, whatever they are now. About 20 minutes of one core; what
-the file holds is not run again.
+Batches of 8 points (16 steps), also beside pending ones, and of one point (48 steps), after a design of 16; the
+maximizer and the transform that were the default when the file was begun, whatever they are now. About 20 minutes of
+one core; what the file holds is not run again.
 """
 
 from __future__ import annotations
