@@ -306,6 +306,8 @@ def test_a_task_is_won_among_those_of_the_papers_table() -> None:
     assert set(there["optimiser"]) == {"CAdam", "Adam-ERM"}
     assert set(shares.as_in_the_paper(rows.assign(dimension=100))["optimiser"]) == set(rows["optimiser"])
     assert shares.as_in_the_paper(rows[:0]).empty
+    tied = _contests(dict.fromkeys(("CAdam", "NASA", "SCGA", "ASCGA", "Nested-MC", "DE-Comp", "CMA-ES-Comp"), 0.2))
+    assert set(shares.won(tied, shares.CLAIMS[0])["won"]) == {100.0}, "seven of seven sevenths"
     won = shares.won(there, shares.CLAIMS[0])
     assert dict(zip(won["function"], won["won"], strict=True)) == {
         **dict.fromkeys(("ackley", "dixon-price", "powell", "styblinski-tang"), 100.0),

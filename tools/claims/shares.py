@@ -160,7 +160,8 @@ def won(rows: pd.DataFrame, claim: Share) -> pd.DataFrame:
     contests = contest_rows(rows)
     ours = contests["won"].where(contests[claim.column] == claim.value, 0.0)
     keys = [*BLOCK, "function", "seed"]
-    return contests.assign(won=100.0 * ours).groupby(keys, sort=True)["won"].sum().reset_index()
+    percent = contests.assign(won=100.0 * ours).groupby(keys, sort=True)["won"].sum()
+    return percent.round(9).reset_index()  # thirds of a tie that all are ours make 100
 
 
 def judge(rows: pd.DataFrame) -> list[Judged]:
