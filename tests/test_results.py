@@ -89,11 +89,14 @@ def test_the_finding_changes_with_the_runs() -> None:
     rows, tuning, idle = study.synthetic("plain"), study.tuning, measured_cost.read_csv()
     for change, words in ((-1.0, "the first is better"), (1.0, "the first is worse")):
         changed = rows.assign(nfr=rows["nfr"] + change * (rows["group"] == "first-comp"))
-        *_, composition, _ = finding(changed, tuning, idle)
+        *_, composition, _, _ = finding(changed, tuning, idle)
         assert composition.startswith("First-order compositional optimisers against other first-order ones: ")
         assert composition.partition(" (")[0].endswith(words)
     even = rows.assign(nfr=rows.groupby(["task", "acquisition", "seed"])["nfr"].transform("first"))
     assert " ".join(finding(even, tuning, idle)).count("no difference above 0.05 (") == 2
+    for change, words in ((-50.0, "worse with composition"), (50.0, "better with composition")):
+        scores_changed = tuning.assign(score=tuning["score"] + change * (tuning["group"] == "first-comp"))
+        assert finding(rows[:0], scores_changed, [])[-1].endswith(f" points, {words}.")
     nothing = " ".join(finding(rows[:0], tuning[:0], []))
     assert (
         f"Of {len(CLAIMED)} statements of the paper, 0 hold in 0 runs on five functions and 0 on 0 tuning tasks"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from compbo.study.outputs.page.answer import MARGIN
-from compbo.study.outputs.phrases import with_interval
+from compbo.study.outputs.page.answer import COMP, FIRST, MARGIN, decide
+from compbo.study.outputs.page.tuning_answer import COMPARED, OF_SCORE, POINTS, as_compared, score_difference
+from compbo.study.outputs.phrases import listed, with_interval
 from compbo.words import counted
 from tools.claims import regret, scores, seconds, shares
 from tools.claims.judged import in_words
@@ -30,7 +31,7 @@ def finding(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> l
         idle: maximisations alone on an idle machine.
 
     Returns:
-        How many claims hold and which do not, what composition is worth, and what the tracker is worth.
+        How many claims hold and which do not; what composition is worth, the tracker, and composition in tuning.
     """
     composition = next(claim for claim in CLAIMS if (claim.first, claim.second) == ("first-comp", "first"))
     tracker = next(claim for claim in OURS if claim.second == "AdamOS-FSM")
@@ -38,6 +39,7 @@ def finding(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> l
         *_count(rows, tuning, idle),
         f"First-order compositional optimisers against other first-order ones: {_difference(rows, composition)}.",
         f"CAdam against AdamOS, the same rule without a tracker: {_difference(rows, tracker)}.",
+        *_scores(tuning),
     ]
 
 
@@ -61,6 +63,21 @@ def _count(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> li
         f"{kinds['open']} cannot be told, and {kinds['lacking']} were not run, not in full or too little."
     )
     return [counts, *([f"What does not hold: {failing}."] if failing else [])]
+
+
+def _scores(tuning: pd.DataFrame) -> list[str]:
+    """What composition is worth on the tuning tasks, between the optimisers that the paper compares there."""
+    rows = as_compared(tuning[tuning["score"].notna()])
+    found = score_difference(rows)
+    if not found.runs:
+        return []
+    turned = found._replace(low=-found.high, high=-found.low)  # a higher score is better
+    said = decide(turned, "better with composition", "worse with composition", POINTS, OF_SCORE)
+    compositional, others = (listed(COMPARED[group]) for group in (COMP, FIRST))
+    lead = (
+        f"On {counted(rows['task'].nunique(), 'tuning task')} the score (100: the best known loss, 0: random search) of"
+    )
+    return [f"{lead} {compositional} minus that of {others} is {with_interval(found, 1)} points, {said}."]
 
 
 def _difference(rows: pd.DataFrame, claim: Claim) -> str:
