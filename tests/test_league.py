@@ -424,7 +424,10 @@ def small_plan() -> pd.DataFrame:
     ]
     names = [next(name for name in (*measures.WITHOUT_MODEL, "compbo", "hebo") if name in cell) for cell, _ in cells]
     core = [core for _, core in cells]
-    return pd.DataFrame({"cell": [cell for cell, _ in cells], "batch": 8, "method": names, "core": core})
+    tasks_of = ["levy-6-shifted" if one else "rf-boston-mse" for one in core]
+    return pd.DataFrame(
+        {"cell": [cell for cell, _ in cells], "task": tasks_of, "batch": 8, "method": names, "core": core}
+    )
 
 
 def test_regrets_are_in_units_of_the_initial_design() -> None:
@@ -556,16 +559,25 @@ def test_noisy_tasks_are_judged_without_their_noise() -> None:
     assert (run.group, run.regret) == ("noisy", 1.2)
 
 
+def test_the_figure_has_the_tasks_of_the_core() -> None:
+    table = pd.concat([small_table(), pd.DataFrame([row("levy-6-shifted", "compbo", 0, 0.1, batch=16)])])
+    there = page.core_runs(table, small_plan())
+    assert (set(there["task"]), set(there["batch"])) == ({"levy-6-shifted"}, {8})
+    said = page.panels(table, small_plan())
+    assert said.startswith(
+        "Runs: 2 of compbo and random-search; 1 of hebo. Not in the panels: 2 to 6 dimensions: pycma, "
+    )
+
+
 def test_the_profile_counts_runs_at_or_below_a_regret(tmp_path: Path) -> None:
     x, y = figure.profile(np.array([0.3, 0.1, 0.3]))
     assert x.tolist() == [0.1, 0.3, 0.3]
     assert y.tolist() == pytest.approx([1 / 3, 2 / 3, 1.0])
     assert set(figure.LOOKS) == {name for names in STAGES for name in names}
-    seeds = {"compbo": 4, "hebo": 2, "smac": 1}
-    rows = [("g", "t", seed, method, 0.1) for method, count in seeds.items() for seed in range(count)]
+    there = {"compbo": ("ab", 4), "hebo": ("ab", 2), "smac": ("a", 9)}
+    rows = [("g", task, seed, name, 0.1) for name, (tasks, n) in there.items() for task in tasks for seed in range(n)]
     kept = figure.compared(pd.DataFrame(rows, columns=["group", "task", "seed", "method", "regret"]))
-    assert list(kept.columns) == ["compbo", "hebo"]  # smac has too few of compbo's runs
-    assert len(kept) == 2
+    assert {name: len(regrets) for name, regrets in kept.items()} == {"compbo": 8, "hebo": 4}, "smac lacks a task"
     figure.draw(measures.runs_of(small_table()), tmp_path / "a.svg")
     figure.draw(measures.runs_of(small_table()), tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()

@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmarks.league import measures
 from benchmarks.regrets import SMALLEST
+from compbo.words import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +29,6 @@ LOOKS = {
     "smac": ("#CC79A7", "-"),
 }
 
-FEWEST = 0.5  # of compbo's runs in a group: a method with fewer would leave only these to compare
-
 
 def profile(regrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The steps of the share of runs at or below a regret: sorted regrets, and the share from each of them on."""
@@ -37,22 +36,22 @@ def profile(regrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return ordered, np.arange(1, len(ordered) + 1) / len(ordered)
 
 
-def compared(runs: pd.DataFrame) -> pd.DataFrame:
-    """The regrets of a group's runs, by task and seed, that all methods with many runs have.
+def compared(runs: pd.DataFrame) -> dict[str, np.ndarray]:
+    """The regrets of the methods that have run all tasks of a group, each on as many seeds as it has.
 
     Args:
         runs: as `measures.runs_of` gives them, of one group.
 
     Returns:
-        A column for every method with at least `FEWEST` of compbo's runs.
+        By method.
     """
-    counts = runs["method"].value_counts()
-    many = counts.index[counts >= FEWEST * counts.get(measures.OURS, 0)]
-    return measures.complete(runs[runs["method"].isin(many)])
+    counts = runs.groupby("method")["task"].nunique()
+    whole = counts.index[counts == runs["task"].nunique()]
+    return {str(method): runs.loc[runs["method"] == method, "regret"].to_numpy() for method in whole}
 
 
 def left_out(runs: pd.DataFrame) -> dict[str, list[str]]:
-    """The methods that no curve of a group's panel shows, by group.
+    """The methods that have not run all tasks of a group, which its panel does not show, by group.
 
     Args:
         runs: as `measures.runs_of` gives them.
@@ -81,7 +80,7 @@ def draw(runs: pd.DataFrame, path: Path) -> None:
     for axes, group in zip(panels.flat, measures.GROUPS, strict=True):
         regrets = compared(runs[runs["group"] == group])
         for method in [name for name in LOOKS if name in regrets]:
-            x, y = profile(regrets[method].to_numpy())
+            x, y = profile(regrets[method])
             colour, line = LOOKS[method]
             axes.step(
                 [SMALLEST, *x, 2.0],
@@ -92,7 +91,7 @@ def draw(runs: pd.DataFrame, path: Path) -> None:
                 linewidth=2.6 if method == measures.OURS else 1.5,
                 label=method,
             )
-        axes.set_title(f"{group} ({len(regrets)} runs of each)", fontsize=10)
+        axes.set_title(f"{group} ({counted(runs.loc[runs['group'] == group, 'task'].nunique(), 'task')})", fontsize=10)
         axes.set_xscale("log")
         axes.set_xlim(SMALLEST, 1.5)
         axes.spines[["top", "right"]].set_visible(False)

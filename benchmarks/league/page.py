@@ -52,6 +52,7 @@ def planned() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "cell": [cell.hash for cell in cells],
+            "task": [cell.task for cell in cells],
             "batch": [cell.batch for cell in cells],
             "method": [cell.method.optimiser for cell in cells],
             "core": [cell.hash in core for cell in cells],
@@ -202,19 +203,40 @@ def _task_table(runs: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def panels(table: pd.DataFrame) -> str:
-    """Who is missing in the panels of the figure.
+def core_runs(table: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
+    """The runs of the figure: those of the core in the main batches, which all methods are to have.
 
     Args:
         table: compact results of the league.
+        plan: what was to be run, as `planned` gives it.
+
+    Returns:
+        As `measures.runs_of` gives them; regrets are still in units of all runs.
+    """
+    runs = measures.runs_of(table)
+    tasks = set(plan.loc[plan["core"] & (plan["batch"] == MAIN_BATCH), "task"])
+    return runs[(runs["batch"] == MAIN_BATCH) & runs["task"].isin(tasks)]
+
+
+def panels(table: pd.DataFrame, plan: pd.DataFrame) -> str:
+    """How many runs the panels of the figure have of whom, and who is missing.
+
+    Args:
+        table: compact results of the league.
+        plan: what was to be run, as `planned` gives it.
 
     Returns:
         A sentence.
     """
-    runs = measures.runs_of(table)
-    absent = left_out(runs[runs["batch"] == MAIN_BATCH])
-    words = [f"{group}: {', '.join(methods)}" for group, methods in absent.items()]
-    return f"Not in the panels: {'; '.join(words)}." if words else "All methods are in all panels."
+    runs = core_runs(table, plan)
+    words = [f"{group}: {', '.join(methods)}" for group, methods in left_out(runs).items()]
+    counts: dict[int, list[str]] = {}
+    for method, count in runs.groupby("method").size().sort_index().items():
+        counts.setdefault(int(count), []).append(str(method))
+    each = [
+        f"{count} of {listed(methods, most=len(methods))}" for count, methods in sorted(counts.items(), reverse=True)
+    ]
+    return f"Runs: {'; '.join(each)}." + (f" Not in the panels: {'; '.join(words)}." if words else "")
 
 
 def speed(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -267,8 +289,9 @@ def current(text: str, table: pd.DataFrame) -> str:
         The new text.
     """
     blamed = parts_table(from_bytes(PARTS.read_bytes(), str(PARTS)), table)
-    text = filled(filled(text, measured(table, planned())), blamed, PARTS_BEGIN, PARTS_END)
-    text = filled(text, panels(table), PANELS_BEGIN, PANELS_END)
+    plan = planned()
+    text = filled(filled(text, measured(table, plan)), blamed, PARTS_BEGIN, PARTS_END)
+    text = filled(text, panels(table, plan), PANELS_BEGIN, PANELS_END)
     rows = json.loads(SPEED.read_text(encoding="utf-8"))["suggestions"]["rows"]
     return filled(text, speed(rows), SPEED_BEGIN, SPEED_END)
 
@@ -277,8 +300,7 @@ def main() -> None:
     """Write the numbers into the page, and the figure."""
     table = from_bytes(RESULTS.read_bytes(), str(RESULTS))
     PAGE.write_text(current(PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")
-    runs = measures.runs_of(table)
-    draw(runs[runs["batch"] == MAIN_BATCH], FIGURE)
+    draw(core_runs(table, planned()), FIGURE)
 
 
 if __name__ == "__main__":
