@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from benchmarks.cost import Cost
 
 MARK = "paper"
+FAILING = "What does not hold: "
 
 
 def finding(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> list[str]:
@@ -62,7 +63,7 @@ def _count(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> li
         f"difference above {MARGIN:g} of the regret that the initial design leaves (5 points of a score), "
         f"{kinds['open']} cannot be told, and {kinds['lacking']} were not run, not in full or too little."
     )
-    return [counts, *([f"What does not hold: {failing}."] if failing else [])]
+    return [counts, *([f"{FAILING}{failing}."] if failing else [])]
 
 
 def _scores(tuning: pd.DataFrame) -> list[str]:
