@@ -1,4 +1,4 @@
-"""The main finding of the rerun in a few sentences, for the README: from the same numbers as docs/reproduction.md."""
+"""The main finding of the rerun in a few sentences: for docs/reproduction.md, and in brief for the README."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from benchmarks.cost import Cost
 
+    from tools.claims.judged import Judged
+
 MARK = "paper"
-FAILING = "What does not hold: "
+COMPOSITION = next(claim for claim in CLAIMS if (claim.first, claim.second) == ("first-comp", "first"))
+TRACKER = next(claim for claim in OURS if claim.second == "AdamOS-FSM")
 
 
 def finding(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> list[str]:
@@ -34,18 +37,45 @@ def finding(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> l
     Returns:
         How many claims hold and which do not; what composition is worth, the tracker, and composition in tuning.
     """
-    composition = next(claim for claim in CLAIMS if (claim.first, claim.second) == ("first-comp", "first"))
-    tracker = next(claim for claim in OURS if claim.second == "AdamOS-FSM")
     return [
         *_count(rows, tuning, idle),
-        f"First-order compositional optimisers against other first-order ones: {_difference(rows, composition)}.",
-        f"CAdam against AdamOS, the same rule without a tracker: {_difference(rows, tracker)}.",
+        f"First-order compositional optimisers against other first-order ones: {_difference(rows, COMPOSITION)}.",
+        f"CAdam against AdamOS, the same rule without a tracker: {_difference(rows, TRACKER)}.",
         *_scores(tuning),
     ]
 
 
+def brief(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> list[str]:
+    """The same in three sentences.
+
+    Args:
+        rows: the runs on the plain synthetic functions.
+        tuning: the runs on the tuning tasks.
+        idle: maximisations alone on an idle machine.
+
+    Returns:
+        How many claims hold; what composition is worth on the functions, and in tuning.
+    """
+    kinds = Counter(line.kind for line in _judged(rows, tuning, idle))
+    counts = (
+        f"Of {sum(kinds.values())} statements of the paper {kinds['holds']} hold, {kinds['fails']} do not, "
+        f"{kinds['level']} show no difference of note, and for {kinds['open'] + kinds['lacking']} our "
+        f"{len(rows) + len(tuning)} runs do not suffice."
+    )
+    tracker, classes = (_difference(rows, claim, each=False) for claim in (TRACKER, COMPOSITION))
+    worth = (
+        f"CAdam against AdamOS, the same rule without a tracker: {tracker}; first-order compositional optimisers "
+        f"against other first-order ones: {classes}."
+    )
+    return [counts, worth, *_scores(tuning)]
+
+
+def _judged(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> list[Judged]:
+    return [*regret.judge(rows), *shares.judge(rows), *seconds.judge(idle), *scores.judge(tuning)]
+
+
 def _count(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> list[str]:
-    lines = [*regret.judge(rows), *shares.judge(rows), *seconds.judge(idle), *scores.judge(tuning)]
+    lines = _judged(rows, tuning, idle)
     kinds = Counter(line.kind for line in lines)
     where = ""
     if known := sorted(set(rows["dimension"])):
@@ -63,7 +93,7 @@ def _count(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> li
         f"difference above {MARGIN:g} of the regret that the initial design leaves (5 points of a score), "
         f"{kinds['open']} cannot be told, and {kinds['lacking']} were not run, not in full or too little."
     )
-    return [counts, *([f"{FAILING}{failing}."] if failing else [])]
+    return [counts, *([f"What does not hold: {failing}."] if failing else [])]
 
 
 def _scores(tuning: pd.DataFrame) -> list[str]:
@@ -81,10 +111,13 @@ def _scores(tuning: pd.DataFrame) -> list[str]:
     return [f"{lead} {compositional} minus that of {others} is {with_interval(found, 1)} points, {said}."]
 
 
-def _difference(rows: pd.DataFrame, claim: Claim) -> str:
-    """The difference where it is judged, and dimension by dimension."""
+def _difference(rows: pd.DataFrame, claim: Claim, *, each: bool = True) -> str:
+    """The difference where it is judged, then in each dimension or, without, in which ones."""
     made = compare(rows, claim)
     words = in_words(verdict(rows, claim, made))
-    each = ", ".join(f"{number} in {d}D" for d, number in each_dimension(rows, claim).items() if number)
     judged = f"{with_interval(made.found, 3)} in normalised final regret, {words}" if made else words
-    return f"{judged} ({each})" if each else judged
+    if each:
+        where = ", ".join(f"{number} in {d}D" for d, number in each_dimension(rows, claim).items() if number)
+    else:
+        where = listed([f"{d}D" for d in sorted(set(made.rows["dimension"]))]) if made else ""
+    return f"{judged} ({where})" if where else judged

@@ -26,7 +26,7 @@ from compbo.words import counted
 from tools import controls, cost, moved, needs, shifted, tuned
 from tools.claims import regret, scores, seconds, shares
 from tools.claims.judged import markdown
-from tools.finding import FAILING, MARK, finding
+from tools.finding import MARK, brief, finding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -246,7 +246,7 @@ def committed_shifted() -> pd.DataFrame:
 
 
 def readme(text: str, study: Study) -> str:
-    """The README with the main finding brought up to date, but for the list of what does not hold.
+    """The README with the main finding, in brief, brought up to date.
 
     Args:
         text: of the README.
@@ -255,8 +255,7 @@ def readme(text: str, study: Study) -> str:
     Returns:
         The new text.
     """
-    sentences = finding(study.synthetic(PLAIN), study.tuning, read_csv())
-    return filled(text, MARK, " ".join(said for said in sentences if not said.startswith(FAILING)))
+    return filled(text, MARK, " ".join(brief(study.synthetic(PLAIN), study.tuning, read_csv())))
 
 
 def choosing(text: str, study: Study) -> str:
