@@ -1,0 +1,28 @@
+"""Acquisition functions that were tried where one point is asked for at a time.
+
+A plugin of the study: `--plugin benchmarks.defaults.single --grid benchmarks/defaults/single.toml`. Method `one-NAME` is
+the default with another portfolio.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import compbo
+from compbo.study.methods.defaults import DefaultMethod, settings_with
+from compbo.study.methods.registry import MethodKind, register_method
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TRIED: Mapping[str, tuple[Any, ...]] = MappingProxyType(
+    {
+        "ucb8-sr": (compbo.UCB(8.0), "sr"),
+        "logei-sr": ("logei", "sr"),
+        "ucb4-logei": (compbo.UCB(4.0), "logei"),
+    }
+)
+
+for name, members in TRIED.items():
+    register_method(f"one-{name}", MethodKind(DefaultMethod, options=settings_with(acquisition=members)))
