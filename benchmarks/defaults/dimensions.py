@@ -82,7 +82,7 @@ class InRegion(DefaultMethod):
         gp = model_of(space, settings, observations)
         problem = AcquisitionProblem(
             gp.posterior,
-            acquisition_of(settings, observations, count),
+            acquisition_of(space, settings, observations, count),
             gp.best,
             incumbents=self.incumbents(gp, observations),
         )

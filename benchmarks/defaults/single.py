@@ -1,7 +1,7 @@
 """Acquisition functions that were tried where one point is asked for at a time.
 
-A plugin of the study: `--plugin benchmarks.defaults.single --grid benchmarks/defaults/single.toml`. Method `one-NAME` is
-the default with another portfolio.
+A plugin of the study: `--plugin benchmarks.defaults.single --grid benchmarks/defaults/single.toml`. Method `one-NAME`
+is the default with another portfolio.
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 
 TRIED: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     {
+        "ucb3-sr": (compbo.UCB(3.0), "sr"),
+        "ucb5-sr": (compbo.UCB(5.0), "sr"),
         "ucb8-sr": (compbo.UCB(8.0), "sr"),
+        "ucb10-sr": (compbo.UCB(10.0), "sr"),
         "logei-sr": ("logei", "sr"),
         "ucb4-logei": (compbo.UCB(4.0), "logei"),
+        "ucb10-logei": (compbo.UCB(10.0), "logei"),
     }
 )
 

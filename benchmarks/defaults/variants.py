@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import compbo
-from compbo.acquisition.portfolio import Portfolio, get_portfolio
+from compbo.acquisition.portfolio import REACH, Portfolio, get_portfolio, portfolio_to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,11 +35,12 @@ def settings_of(stored: str) -> compbo.Settings:
     return compbo.Settings.from_dict({**today, **written, "starts": {**today["starts"], **written["starts"]}})
 
 
-def words(settings: compbo.Settings, evaluations: int = 0) -> str:
+def words(settings: compbo.Settings, evaluations: int = 0, batch: int = 1) -> str:
     """How settings differ from the defaults.
 
     Args:
         settings: of a run.
+        batch: points of its asks; a portfolio's reach that is no farther is not named.
         evaluations: of the run; a limit of the model's observations that it did not reach is not named. Nor are the
             priors of earlier runs: tables in which they matter have names of their own (`priors_page`).
 
@@ -49,6 +50,8 @@ def words(settings: compbo.Settings, evaluations: int = 0) -> str:
     today = compbo.Settings().to_dict()
     changed = {name: value for name, value in settings.to_dict().items() if today[name] != value}
     changed = {name: value for name, value in changed.items() if name not in OF_A_RUN}
+    if batch >= REACH and changed.get("acquisition") == portfolio_to_dict(Portfolio()):
+        del changed["acquisition"]
     if (changed.get("model_points") or 0) >= evaluations > 0:
         del changed["model_points"]
     if changed.get("priors") == EARLIER_PRIORS:
@@ -88,9 +91,9 @@ def labelled(table: pd.DataFrame) -> pd.DataFrame:
     """
     evaluations = table["initial"] + table["batch"] * table["steps"]
     names = [
-        words(settings_of(stored), int(count)) if kind.split("-")[0] == "compbo" else optimiser
-        for kind, optimiser, stored, count in zip(
-            table["kind"], table["optimiser"], table["hyperparameters"], evaluations, strict=True
+        words(settings_of(stored), int(count), int(batch)) if kind.split("-")[0] == "compbo" else optimiser
+        for kind, optimiser, stored, count, batch in zip(
+            table["kind"], table["optimiser"], table["hyperparameters"], evaluations, table["batch"], strict=True
         )
     ]
     return table.assign(optimiser=names)

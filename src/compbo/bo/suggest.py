@@ -88,7 +88,7 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
     fit_seconds = time.perf_counter() - started
     problem = AcquisitionProblem(
         gp.posterior,
-        acquisition_of(settings, observations, count),
+        acquisition_of(space, settings, observations, count),
         gp.best,
         incumbents=observations.incumbents(INCUMBENTS),
         pending=observations.pending if len(observations.pending) > 0 else None,
@@ -122,10 +122,11 @@ def _from_model(space: Space, settings: Settings, history: History, count: int) 
     return Suggestion(distinct.points, telemetry)
 
 
-def acquisition_of(settings: Settings, observations: Observations, count: int) -> Acquisition:
+def acquisition_of(space: Space, settings: Settings, observations: Observations, count: int) -> Acquisition:
     """The acquisition function of an ask: of a portfolio, the one whose turn it is.
 
     Args:
+        space: with choices or without.
         settings: with the portfolio.
         observations: what is known and pending; every `count` points of it were a turn.
         count: points that are asked for.
@@ -136,4 +137,7 @@ def acquisition_of(settings: Settings, observations: Observations, count: int) -
     acquisition = get_portfolio(settings.acquisition)
     if not isinstance(acquisition, Portfolio):
         return acquisition
-    return acquisition.at((len(observations.x) + len(observations.pending)) // count)
+    turn = (len(observations.x) + len(observations.pending)) // count
+    if space.choice_columns:
+        return acquisition.among_choices(turn, points=count + len(observations.pending))
+    return acquisition.at(turn)
