@@ -43,10 +43,10 @@ def test_settings_are_named_by_what_differs_from_the_default(changed: dict[str, 
     assert variants.words(compbo.Settings(seed=3, batch_size=8, **changed)) == said
 
 
-def test_a_reach_matters_in_smaller_batches_alone() -> None:
+def test_what_is_for_single_points_is_not_named_in_batches() -> None:
     earlier = compbo.Settings(acquisition=compbo.Portfolio())
-    assert variants.words(earlier, batch=8) == variants.words(compbo.Settings(), batch=1) == "the default"
-    assert variants.words(earlier, batch=7) == 'acquisition=["ucb", "sr"]'
+    assert variants.words(earlier, batch=2) == variants.words(compbo.Settings(), batch=1) == "the default"
+    assert variants.words(earlier, batch=1) == 'acquisition=["ucb", "sr"]'
 
 
 def test_a_limit_that_a_run_does_not_reach_is_not_named() -> None:

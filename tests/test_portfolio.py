@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-from scipy.integrate import quad
-from scipy.stats import norm
 
 from compbo import (
     SR,
     UCB,
+    Bool,
     Budget,
     Categorical,
     Evaluation,
@@ -25,7 +24,7 @@ from compbo import (
     Space,
     StartPolicy,
 )
-from compbo.acquisition.portfolio import get_portfolio, largest_deviation, portfolio_from_dict, portfolio_to_dict
+from compbo.acquisition.portfolio import get_portfolio, portfolio_from_dict, portfolio_to_dict
 from compbo.bo.history import History, Observations
 from compbo.bo.suggest import acquisition_of, suggest
 
@@ -43,58 +42,41 @@ def history_of(size: int, pending: int = 0) -> History:
 
 
 def test_the_default_is_ucb_and_sr_in_turn() -> None:
-    assert Settings().acquisition == Portfolio((UCB(), SR()), reach=8) == Settings(acquisition="portfolio").acquisition
+    assert Settings().acquisition == Portfolio((UCB(), SR()), alone=(UCB(4.0), SR()))
+    assert Settings(acquisition="portfolio") == Settings()
     turns = Settings(acquisition=["ucb", "sr"])
     assert turns == Settings(acquisition="ucb, SR")
-    assert turns.acquisition == Portfolio((UCB(), SR()))  # betas as they were given
+    assert turns.acquisition == Portfolio((UCB(), SR())), "betas as they were given"
 
 
-def test_the_largest_of_several_deviations_is_the_integral_of_its_tail() -> None:
-    for points in (1, 2, 8, 64):
-        tail, _ = quad(lambda t, n=points: 1.0 - (2.0 * norm.cdf(t) - 1.0) ** n, 0.0, 12.0)
-        assert largest_deviation(points) == pytest.approx(tail, abs=1e-7)  # step^2 / 12 times the slope at 0
+def test_a_single_point_among_choices_has_functions_of_its_own() -> None:
+    mixed = Space({"x": Float(0, 1), "kind": Categorical(["a", "b", "c"])})
+    switched, whole = Space({"on": Bool(), "y": Float(0, 1)}), Space({"x": Float(0, 1), "n": Int(0, 9)})
+
+    def asked(space: Space, size: int, pending: int, count: int, acquisition: Any = "portfolio") -> Any:
+        return acquisition_of(space, Settings(acquisition=acquisition), known(size, pending), count)
+
+    assert asked(mixed, 6, 0, 1) == asked(switched, 6, 0, 1) == UCB(4.0)
+    assert asked(mixed, 7, 0, 1) == SR()
+    assert asked(mixed, 8, 0, 2) == asked(mixed, 6, 2, 1) == asked(whole, 6, 0, 1) == asked(SPACE, 6, 0, 1) == UCB()
+    for own in ("ucb", ["ucb", "sr"]):
+        assert asked(mixed, 6, 0, 1, own) == UCB()
 
 
-@pytest.mark.parametrize("points", [1, 2, 5, 7])
-def test_few_points_among_choices_explore_as_far_as_the_reach(points: int) -> None:
-    """Joint UCB of points that are all alike, with independent noise: mu + width E max_j |z_j| sigma."""
-    widened = Portfolio((UCB(beta=0.5), SR()), reach=8).among_choices(2, points)
-    assert isinstance(widened, UCB)
-    far = UCB(beta=0.5).width * largest_deviation(8)
-    assert widened.width * largest_deviation(points) == pytest.approx(far, rel=1e-12)
-    z = torch.randn(points, 200_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    assert float((widened.width * z.abs()).amax(0).mean()) == pytest.approx(far, rel=0.01)
-
-
-def test_only_ucb_with_fewer_points_than_the_reach_among_choices_changes() -> None:
-    portfolio = Portfolio(("ucb", "sr"), reach=8)
-    assert portfolio.among_choices(1, 1) == SR()
-    assert portfolio.among_choices(0, 8) == portfolio.among_choices(0, 64) == portfolio.at(0) == UCB()
-    assert Portfolio(("ucb", "sr")).among_choices(0, 1) == UCB()  # a list of one's own
-    settings, mixed = Settings(), Space({"x": Float(0, 1), "kind": Categorical(["a", "b", "c"])})
-    assert acquisition_of(SPACE, settings, known(6), 1) == UCB()
-    assert acquisition_of(mixed, settings, known(6), 1) == portfolio.among_choices(0, 1) != UCB()
-    assert acquisition_of(mixed, settings, known(2, 6), 1) == portfolio.among_choices(0, 7)  # with what is pending
-    assert acquisition_of(mixed, settings, known(2, 8), 1) == UCB()
-    assert acquisition_of(mixed, Settings(acquisition="ucb"), known(6), 1) == UCB()
-    whole = Space({"x": Float(0, 1), "n": Int(0, 9)})
-    assert acquisition_of(whole, settings, known(6), 1) == UCB()
-
-
-def test_a_single_point_leaves_the_best_choice_once_that_is_known() -> None:
-    """Eleven points around the optimum of one choice, one point of each other: with a beta for batches it stays."""
-    kinds = [f"k{i}" for i in range(6)]
-    space = Space({"x": Float(0, 1), "kind": Categorical(kinds)})
-    points = [{"x": 0.3 + 0.05 * i, "kind": "k0"} for i in range(11)]
-    points += [{"x": 0.3 + 0.1 * i, "kind": kind} for i, kind in enumerate(kinds[1:])]
-    history = History(tuple(Evaluation(p, (p["x"] - 0.6) ** 2 + 0.3 * (p["kind"] != "k0")) for p in points))
+@pytest.mark.parametrize("gap", [0.2, 0.3])
+def test_a_single_point_leaves_the_best_choice_once_that_is_known(gap: float) -> None:
+    """Ten points around the optimum of one choice, one point of both others: with the beta of batches it stays."""
+    space = Space({"x": Float(0, 1), "kind": Categorical(["known", "second", "third"])})
+    points = [{"x": 0.35 + 0.05 * i, "kind": "known"} for i in range(10)]
+    points += [{"x": 0.3, "kind": "second"}, {"x": 0.4, "kind": "third"}]
+    history = History(tuple(Evaluation(p, (p["x"] - 0.45) ** 2 + gap * (p["kind"] != "known")) for p in points))
     (far,), (near,) = (
         suggest(space, Settings(acquisition=name, initial_points=2), history, 1).points
         for name in ("portfolio", "ucb,sr")
     )
-    assert far["kind"] != "k0"
-    assert near["kind"] == "k0"
-    assert near["x"] == pytest.approx(0.6, abs=0.01)
+    assert far["kind"] != "known"
+    assert near["kind"] == "known"
+    assert near["x"] == pytest.approx(0.45, abs=0.01)
 
 
 @pytest.mark.parametrize("q", [1, 8, 16, 64])
@@ -142,10 +124,10 @@ def test_an_asynchronous_run_alternates_and_resumes_bit_for_bit() -> None:
 
 
 def test_plain_data_and_back() -> None:
-    for acquisition in (UCB(beta=0.5), Portfolio((LogEI(tau=1e-3), "sr")), Portfolio(reach=8)):
+    for acquisition in (UCB(beta=0.5), Portfolio((LogEI(tau=1e-3), "sr")), Settings().acquisition):
         assert portfolio_from_dict(portfolio_to_dict(acquisition)) == acquisition
     earlier = {"name": "portfolio", "members": [{"name": "ucb", "beta": 2.0}, {"name": "sr"}]}
-    assert portfolio_from_dict(earlier) == Portfolio(("ucb", "sr")), "stored before there was a reach: none"
+    assert portfolio_from_dict(earlier) == Portfolio(("ucb", "sr")), "stored before single points had their own"
     assert portfolio_to_dict(Portfolio(("ucb", "sr"))) == earlier, "and cells of a study keep their name"
     assert get_portfolio(UCB()) == UCB()
 

@@ -7,6 +7,9 @@ to three switches. The number of a task draws its kind as well:
 - `own bowls` (0, 3, 6, ...): a bowl in the numbers whose place depends on the first choice; costs of pairs of choices;
 - `shared bowl` (1, 4, 7, ...): one bowl for all choices, which add costs and ripples of their own;
 - `network` (2, 5, 8, ...): a random network of 24 waves of all parameters, in which choices shift the phases.
+
+Most spaces of users have fewer choices. Each of `choice_0`, `choice_1` and so on has one, of two to four functions of
+the kinds of `wide_tasks` in three to six dimensions, which share their numbers; the best of one is the best of all.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.defaults import wide_tasks
+from benchmarks.defaults.wide_tasks import FAMILIES
 from compbo.space import Bool, Categorical, Float, Int, Space
 from compbo.study.tasks import FunctionTask
 
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 KINDS = ("own bowls", "shared bowl", "network")
 LEVELS = 12  # of a whole number
 WAVES = 24
+SCALED_BY = 256  # uniform points
 
 
 @cache
@@ -118,10 +124,39 @@ class _Loss:
         return _loss(self.number)(np.array(numbers), np.array(picked))
 
 
+class _Choice:
+    """One function of several, in units of its median over uniform points, and what the choice of it costs."""
+
+    def __init__(self, number: int) -> None:
+        drawn = np.random.default_rng([4024, number])
+        self.dimension = int(drawn.integers(3, 7))
+        self.names = sorted(drawn.choice(sorted(FAMILIES), int(drawn.integers(2, 5)), replace=False).tolist())
+        self.functions = [getattr(wide_tasks, f"{name}_{self.dimension}") for name in self.names]
+        points = [{f"x{i}": float(u) for i, u in enumerate(row)} for row in drawn.random((SCALED_BY, self.dimension))]
+        self.medians = [float(np.median([task.function(point) for point in points])) for task in self.functions]
+        self.costs = drawn.uniform(0.02, 0.3, len(self.names))
+        self.costs[int(drawn.integers(len(self.names)))] = 0.0
+
+    def __call__(self, params: Mapping[str, Any]) -> float:
+        k = self.names.index(params["function"])
+        numbers = {f"x{i}": params[f"x{i}"] for i in range(self.dimension)}
+        return float(self.functions[k].function(numbers) / self.medians[k] + self.costs[k])
+
+
+@cache
+def _choice(number: int) -> _Choice:
+    return _Choice(number)
+
+
 def __getattr__(name: str) -> FunctionTask:
-    """The task `mixed_NUMBER`."""
+    """The task `mixed_NUMBER` or `choice_NUMBER`."""
     family, _, number = name.rpartition("_")
-    if family != "mixed" or not number.isdecimal():
-        raise AttributeError(f"no mixed development task {name!r}; they are mixed_0, mixed_1 and so on.")
+    if family not in ("mixed", "choice") or not number.isdecimal():
+        raise AttributeError(f"no mixed development task {name!r}; they are mixed_0, choice_0 and so on.")
+    if family == "choice":
+        loss = _choice(int(number))
+        numbers = {f"x{i}": Float(0.0, 1.0) for i in range(loss.dimension)}
+        space = Space({**numbers, "function": Categorical(loss.names)})
+        return FunctionTask(f"{__name__}:{name}", space, loss, optimum=0.0)
     optimum = None if int(number) % len(KINDS) == 2 else 0.0
     return FunctionTask(f"{__name__}:{name}", _space(int(number)), _Loss(int(number)), optimum=optimum)

@@ -308,7 +308,13 @@ def committed(path: Path) -> pd.DataFrame:
 
 def pages() -> dict[Path, str]:
     """The pages with their tables as the committed results have them, by path."""
-    from benchmarks.defaults import dimensions_page, outputs_page, priors_page, wide_page  # made of what is here
+    from benchmarks.defaults import (
+        dimensions_page,
+        outputs_page,
+        priors_page,
+        single_page,
+        wide_page,
+    )  # made of what is here
 
     table, special = committed(RESULTS), committed(SPECIAL)
     regret = normalised_regrets(table)
@@ -323,6 +329,8 @@ def pages() -> dict[Path, str]:
     dimensions = dimensions_page.dimensions_tables(committed(dimensions_page.RESULTS))
     text = filled(text, dimensions_page.BEGIN, dimensions, dimensions_page.END)
     text = filled(text, outputs_page.BEGIN, outputs, outputs_page.END)
+    single = single_page.named(from_bytes(single_page.RESULTS.read_bytes(), str(single_page.RESULTS)))
+    text = filled(text, single_page.BEGIN, single_page.single_table(single), single_page.END)
     priors = from_bytes(priors_page.RESULTS.read_bytes(), str(priors_page.RESULTS))
     text = filled(text, priors_page.CHOICES_BEGIN, priors_page.choices_table(priors), priors_page.CHOICES_END)
     text = filled(text, priors_page.NOISE_BEGIN, priors_page.noise_table(priors), priors_page.NOISE_END)

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 TRIED: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     {
+        "ucb2-sr": ("ucb", "sr"),  # as in batches of eight
         "ucb3-sr": (compbo.UCB(3.0), "sr"),
         "ucb5-sr": (compbo.UCB(5.0), "sr"),
+        "ucb7-sr": (compbo.UCB(6.7), "sr"),
         "ucb8-sr": (compbo.UCB(8.0), "sr"),
         "ucb10-sr": (compbo.UCB(10.0), "sr"),
         "logei-sr": ("logei", "sr"),

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import compbo
-from compbo.acquisition.portfolio import REACH, Portfolio, get_portfolio, portfolio_to_dict
+from compbo.acquisition.portfolio import Portfolio, get_portfolio, portfolio_to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ def words(settings: compbo.Settings, evaluations: int = 0, batch: int = 1) -> st
 
     Args:
         settings: of a run.
-        batch: points of its asks; a portfolio's reach that is no farther is not named.
+        batch: points of its asks; what a portfolio does for single points is not named for more.
         evaluations: of the run; a limit of the model's observations that it did not reach is not named. Nor are the
             priors of earlier runs: tables in which they matter have names of their own (`priors_page`).
 
@@ -50,7 +50,7 @@ def words(settings: compbo.Settings, evaluations: int = 0, batch: int = 1) -> st
     today = compbo.Settings().to_dict()
     changed = {name: value for name, value in settings.to_dict().items() if today[name] != value}
     changed = {name: value for name, value in changed.items() if name not in OF_A_RUN}
-    if batch >= REACH and changed.get("acquisition") == portfolio_to_dict(Portfolio()):
+    if batch > 1 and changed.get("acquisition") == portfolio_to_dict(Portfolio()):
         del changed["acquisition"]
     if (changed.get("model_points") or 0) >= evaluations > 0:
         del changed["model_points"]

@@ -38,7 +38,7 @@ def wide_table(table: pd.DataFrame, names: Mapping[str, str] = MappingProxyType(
     lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for name in ratios.mean().sort_values().index:
         found = ratios[name].dropna()
-        low, high = _interval(found.to_numpy())
+        low, high = interval_over_tasks(found.to_numpy())
         each = [np.exp(ratios.loc[dimension == d, name].mean()) for d in dimensions]
         cells = [
             f"`{name}`" if "=" in name else names.get(name, name),
@@ -51,8 +51,15 @@ def wide_table(table: pd.DataFrame, names: Mapping[str, str] = MappingProxyType(
     return "\n".join(lines)
 
 
-def _interval(logs: np.ndarray) -> tuple[float, float]:
-    """The 95 % interval of the geometric mean of ratios whose logarithms these are."""
+def interval_over_tasks(logs: np.ndarray) -> tuple[float, float]:
+    """The 95 % interval of a geometric mean, by a bootstrap over the tasks.
+
+    Args:
+        logs: of the ratios, one for every task.
+
+    Returns:
+        Its two ends.
+    """
     drawn = np.random.default_rng(0).integers(len(logs), size=(RESAMPLES, len(logs)))
     low, high = np.quantile(np.exp(logs[drawn].mean(1)), [0.025, 0.975])
     return float(low), float(high)

@@ -40,8 +40,8 @@ class Settings:
 
     Args:
         acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)` or one of your own, a list of them
-            that take turns from ask to ask, or "portfolio": UCB and SR in turn, and with choices a UCB that explores
-            farther in batches of fewer than eight points.
+            that take turns from ask to ask, or "portfolio": UCB and SR in turn, with a larger beta for a single point
+            among choices.
         maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
         batch_size: points that are suggested together.
@@ -153,7 +153,7 @@ class Settings:
     def check_saveable(self) -> None:
         """OptionError if the acquisition or the maximizer is not registered: its name would not lead to it again."""
         maximizer, acquisition = as_maximizer(self.maximizer), get_portfolio(self.acquisition)
-        members = acquisition.members if isinstance(acquisition, Portfolio) else (acquisition,)
+        members = (*acquisition.members, *acquisition.alone) if isinstance(acquisition, Portfolio) else (acquisition,)
         unknown = [("acquisition", type(member).__name__) for member in members if not is_registered(member)]
         unknown += [] if catalogue.is_registered(maximizer) else [("maximizer", maximizer.name)]
         for option, name in unknown:

@@ -138,6 +138,5 @@ def acquisition_of(space: Space, settings: Settings, observations: Observations,
     if not isinstance(acquisition, Portfolio):
         return acquisition
     turn = (len(observations.x) + len(observations.pending)) // count
-    if space.choice_columns:
-        return acquisition.among_choices(turn, points=count + len(observations.pending))
-    return acquisition.at(turn)
+    alone = count + len(observations.pending) == 1 and bool(space.choice_columns)
+    return acquisition.at(turn, alone=alone)

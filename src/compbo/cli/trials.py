@@ -49,7 +49,7 @@ def ask(
     acquisition: Annotated[
         str | None,
         typer.Option(
-            help="ei, pi, sr, ucb, logei; several, as in ucb,sr, take turns; portfolio: ucb and sr, with a larger beta for few points among choices.",
+            help="ei, pi, sr, ucb, logei; several, as in ucb,sr, take turns; portfolio: ucb,sr, see docs/choosing.md.",
             rich_help_panel=METHOD,
             autocompletion=acquisitions,
         ),
