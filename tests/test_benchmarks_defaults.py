@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import torch
 from benchmarks import regrets
-from benchmarks.defaults import maximizers, trials, variants, wall_tasks
+from benchmarks.defaults import maximizers, single_page, trials, variants, wall_tasks
 from benchmarks.defaults.page import RESULTS, ROOT, pages
 from benchmarks.goals import goals_table
 from scipy import stats
@@ -47,6 +47,31 @@ def test_what_is_for_single_points_is_not_named_in_batches() -> None:
     earlier = compbo.Settings(acquisition=compbo.Portfolio())
     assert variants.words(earlier, batch=2) == variants.words(compbo.Settings(), batch=1) == "the default"
     assert variants.words(earlier, batch=1) == 'acquisition=["ucb", "sr"]'
+
+
+def test_few_points_are_compared_with_what_is_the_default_there() -> None:
+    """Single points among choices have functions of their own; elsewhere turns of UCB and SR are the default."""
+    turns, widened = compbo.Settings(acquisition=["ucb", "sr"]), compbo.Settings(acquisition=[compbo.UCB(4.0), "sr"])
+    stored = {
+        name: json.dumps({key: json.dumps(value) for key, value in settings.to_dict().items()})
+        for name, settings in (("turns", turns), ("widened", widened))
+    }
+    module = "benchmarks.defaults.{}_tasks:{}"
+    cases = [
+        (module.format("mixed", "mixed_0"), 1, "turns", single_page.IN_BATCHES),
+        (module.format("mixed", "mixed_0"), 1, "widened", variants.DEFAULT),
+        (module.format("mixed", "choice_3"), 1, "widened", variants.DEFAULT),
+        (module.format("special", "blend"), 2, "turns", variants.DEFAULT),
+        (module.format("wide", "sphere_4"), 1, "turns", variants.DEFAULT),
+        ("benchmarks.defaults.tasks:vectors_4", 1, "widened", single_page.OF_SINGLES),
+    ]
+    rows = pd.DataFrame(
+        [
+            {"task": task, "batch": q, "hyperparameters": stored[key], "optimiser": key, "seed": 0, "status": "done"}
+            for task, q, key, _ in cases
+        ]
+    )
+    assert single_page.named(rows)["optimiser"].tolist() == [said for *_, said in cases]
 
 
 def test_a_limit_that_a_run_does_not_reach_is_not_named() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -23,10 +23,14 @@ from compbo import (
     Settings,
     Space,
     StartPolicy,
+    minimize,
 )
-from compbo.acquisition.portfolio import get_portfolio, portfolio_from_dict, portfolio_to_dict
+from compbo.acquisition.portfolio import get_portfolio, portfolio_from_dict, portfolio_to_dict, spelled
 from compbo.bo.history import History, Observations
 from compbo.bo.suggest import acquisition_of, suggest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SPACE = Space({"x": Float(-1, 1), "y": Float(-1, 1)})
 FEW: dict[str, Any] = {"starts": StartPolicy(32, 2), "budget": Budget(4), "initial_points": 2}
@@ -141,8 +145,54 @@ def test_plain_data_and_back() -> None:
         (["ucb", ["sr"]], "is unknown"),
         (3, "3 is unknown"),
         (Portfolio, "is unknown"),
+        ([["ucb"]], "is unknown"),
     ],
 )
 def test_what_is_no_portfolio_is_refused(acquisition: Any, words: str) -> None:
     with pytest.raises(OptionError, match=words):
         Settings(acquisition=acquisition)
+
+
+@pytest.mark.parametrize("given", [3, None, "ucb", UCB(), {}])
+@pytest.mark.parametrize("name", ["members", "alone"])
+def test_what_takes_turns_is_a_list(name: str, given: Any) -> None:
+    with pytest.raises(OptionError, match=f"{name} of a Portfolio is a list of acquisition functions, got"):
+        Portfolio(**{name: given})
+
+
+@pytest.mark.parametrize(
+    ("acquisition", "words"),
+    [
+        ("portfolio", "portfolio"),
+        ("ucb, sr", "ucb,sr"),
+        ([UCB(4.0), "sr"], "UCB(beta=4.0),sr"),
+        ("ei", "ei"),
+        (UCB(0.5), "UCB(beta=0.5)"),
+        (Portfolio(alone=("logei",)), "Portfolio(members=(UCB(beta=2.0), SR()), alone=(LogEI(tau=1e-06),))"),
+    ],
+)
+def test_an_acquisition_is_spelled_as_one_would_give_it(acquisition: Any, words: str) -> None:
+    assert spelled(get_portfolio(acquisition)) == words
+
+
+def test_a_run_of_another_portfolio_is_resumed_by_what_the_message_says(tmp_path: Path) -> None:
+    space, url = Space({"x": Float(0, 1), "on": Bool()}), f"sqlite:///{tmp_path}/run.db"
+
+    def run(evaluations: int, **options: Any) -> Any:
+        return minimize(lambda p: p["x"], space, evaluations=evaluations, storage=url, seed=1, **FEW, **options)
+
+    run(3, acquisition=["ucb", "sr"])
+    with pytest.raises(OptionError, match=r"acquisition \(stored 'ucb,sr', given 'portfolio'\)"):
+        run(5)
+    assert len(run(5, acquisition="ucb,sr").records) == 5
+
+
+def test_why_names_the_functions_that_took_turns() -> None:
+    space = Space({"x": Float(0, 1), "on": Bool()})
+    optimizer = Optimizer(space, seed=0, **FEW)
+    for _ in range(4):
+        [point] = optimizer.ask()
+        optimizer.tell([point], [point["x"]])
+    assert "whose turn it was among UCB(beta=4.0), sr" in optimizer.explain()
+    optimizer.ask(2)
+    assert "whose turn it was among ucb, sr" in optimizer.explain()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -83,6 +85,19 @@ def test_mixed_tasks_are_the_same_every_time_and_have_no_loss_below_the_optimum(
     if task.optimum is not None:
         assert min(losses) > task.optimum
         assert _smallest(number) == pytest.approx(task.optimum, abs=1e-12)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_choice_among_functions_has_the_best_of_the_free_one_as_its_optimum(number: int) -> None:
+    task = getattr(mixed_tasks, f"choice_{number}")
+    points = task.space.sample(100, torch.Generator().manual_seed(number))
+    losses = [task.evaluate(point) for point in points]
+    assert min(losses) > task.optimum == 0.0
+    assert pickle.loads(pickle.dumps(task)).evaluate(points[0]) == losses[0]
+    made = mixed_tasks._choice(number)
+    free = int(made.costs.argmin())
+    assert made.costs[free] == 0.0 < sorted(made.costs)[1]
+    assert 0.3 < np.median(losses) < 3.0  # in units of the medians
 
 
 def _smallest(number: int) -> float:

@@ -11,6 +11,7 @@ from compbo.study.outputs.phrases import listed, with_interval
 from compbo.words import counted
 from tools.claims import regret, scores, seconds, shares
 from tools.claims.judged import in_words
+from tools.claims.ratios import ratio
 from tools.claims.regret import CLAIMS, OURS, Claim, compare, each_dimension, verdict
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tools.claims.judged import Judged
 
 MARK = "paper"
+UNDER = "ucb"
 COMPOSITION = next(claim for claim in CLAIMS if (claim.first, claim.second) == ("first-comp", "first"))
 TRACKER = next(claim for claim in OURS if claim.second == "AdamOS-FSM")
 
@@ -39,6 +41,7 @@ def finding(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> l
     """
     return [
         *_count(rows, tuning, idle),
+        *_ratios(rows),
         f"First-order compositional optimisers against other first-order ones: {_difference(rows, COMPOSITION)}.",
         f"CAdam against AdamOS, the same rule without a tracker: {_difference(rows, TRACKER)}.",
         *_scores(tuning),
@@ -54,7 +57,8 @@ def brief(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> lis
         idle: maximisations alone on an idle machine.
 
     Returns:
-        How many claims hold; what composition is worth on the functions, and in tuning.
+        How many claims hold; what the rule and the tracker of CAdam are worth in many dimensions, and composition in
+        tuning.
     """
     kinds = Counter(line.kind for line in _judged(rows, tuning, idle))
     counts = (
@@ -62,12 +66,23 @@ def brief(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> lis
         f"{kinds['level']} show no difference of note, and for {kinds['open'] + kinds['lacking']} our "
         f"{len(rows) + len(tuning)} runs do not suffice."
     )
-    tracker, classes = (_difference(rows, claim, each=False) for claim in (TRACKER, COMPOSITION))
-    worth = (
-        f"CAdam against AdamOS, the same rule without a tracker: {tracker}; first-order compositional optimisers "
-        f"against other first-order ones: {classes}."
-    )
-    return [counts, worth, *_scores(tuning)]
+    return [counts, *_ratios(rows), *_scores(tuning)]
+
+
+def _ratios(rows: pd.DataFrame) -> list[str]:
+    """What the rule and the tracker of CAdam are worth in the two largest dimensions, as ratios."""
+    under = rows[rows["acquisition"] == UNDER]
+    dimensions = sorted(set(under["dimension"]))[-2:]
+    parts = []
+    for other in ("Adam-FSM", "AdamOS-FSM"):
+        found = [ratio(under[under["dimension"] == d], "CAdam", other) for d in dimensions]
+        if not found or None in found:
+            return []
+        parts.append(listed([one.words.strip("*") for one in found if one]))
+    where = f"Under {UNDER.upper()} in {listed([f'{d}D' for d in dimensions])}"
+    to_adam, to_adamos = parts
+    rest = f"and at {to_adamos} times that of AdamOS, which is the same rule without a tracker."
+    return [f"{where}, CAdam ends at {to_adam} times the regret of Adam, {rest}"]
 
 
 def _judged(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> list[Judged]:
@@ -111,13 +126,10 @@ def _scores(tuning: pd.DataFrame) -> list[str]:
     return [f"{lead} {compositional} minus that of {others} is {with_interval(found, 1)} points, {said}."]
 
 
-def _difference(rows: pd.DataFrame, claim: Claim, *, each: bool = True) -> str:
-    """The difference where it is judged, then in each dimension or, without, in which ones."""
+def _difference(rows: pd.DataFrame, claim: Claim) -> str:
+    """The difference where it is judged, and dimension by dimension."""
     made = compare(rows, claim)
     words = in_words(verdict(rows, claim, made))
+    each = ", ".join(f"{number} in {d}D" for d, number in each_dimension(rows, claim).items() if number)
     judged = f"{with_interval(made.found, 3)} in normalised final regret, {words}" if made else words
-    if each:
-        where = ", ".join(f"{number} in {d}D" for d, number in each_dimension(rows, claim).items() if number)
-    else:
-        where = listed([f"{d}D" for d in sorted(set(made.rows["dimension"]))]) if made else ""
-    return f"{judged} ({where})" if where else judged
+    return f"{judged} ({each})" if each else judged

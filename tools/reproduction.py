@@ -24,7 +24,7 @@ from compbo.study.outputs.tables.render import to_markdown
 from compbo.study.outputs.write import summary_words, write_figures
 from compbo.words import counted
 from tools import controls, cost, moved, needs, shifted, tuned
-from tools.claims import regret, scores, seconds, shares
+from tools.claims import ratios, regret, scores, seconds, shares
 from tools.claims.judged import markdown
 from tools.finding import MARK, brief, finding
 
@@ -148,6 +148,8 @@ def _claims(rows: pd.DataFrame, tuning: pd.DataFrame) -> list[str]:
         "Dimension by dimension:",
         regret.by_dimension(rows),
         regret.AFTER,
+        ratios.HOW,
+        ratios.table(rows),
         shares.HOW,
         markdown(shares.judge(rows), says, "here", "function by function"),
         seconds.HOW,

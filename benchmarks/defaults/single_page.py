@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
 
 import numpy as np
+import pandas as pd
 
+import compbo
 from benchmarks.defaults.page import ROOT, normalised_regrets
 from benchmarks.defaults.variants import DEFAULT, settings_of, words
 from benchmarks.defaults.wide_page import PEERS, interval_over_tasks
-
-if TYPE_CHECKING:
-    import pandas as pd
+from compbo.acquisition.portfolio import DEFAULT as PORTFOLIO
+from compbo.study.outputs.compact import finished
+from compbo.words import counted
 
 RESULTS = ROOT / "results" / "single.parquet"
 BEGIN, END = "<!-- single -->", "<!-- /single -->"
-BATCHES_ALONE = 'acquisition=["ucb", "sr"]'  # the default as it is for batches of eight
-WITHOUT_CHOICES = ("wide_tasks", "tasks")  # modules: there both are the same
-COLUMNS = {  # module of the tasks, points of an ask
-    ("mixed_tasks", 1): "choices, 1 point",
-    ("mixed_tasks", 2): "choices, 2 points",
-    ("mixed_tasks", 4): "choices, 4 points",
-    ("wide_tasks", 1): "functions in 4D, 1 point",
-    ("tasks", 1): "development tasks, 1 point",
+# What is the default where: it has other functions for single points, among choices alone.
+IN_BATCHES, OF_SINGLES = (
+    words(compbo.Settings(acquisition=members)) for members in (PORTFOLIO.members, PORTFOLIO.alone)
+)
+SEVERAL, ONE, MANY, OURS = "several choices", "one choice", "functions in 4D", "development tasks"
+CHOICES = (SEVERAL, ONE)
+KINDS = {  # by the task
+    r"mixed_tasks:mixed_\d+": SEVERAL,
+    r"special_tasks:\w+": SEVERAL,
+    r"mixed_tasks:choice_\d+": ONE,
+    r"wide_tasks:\w+": MANY,
+    r"tasks:\w+": OURS,
 }
 
 
@@ -33,20 +39,25 @@ def named(table: pd.DataFrame) -> pd.DataFrame:
         table: of the cells.
 
     Returns:
-        The same with methods named by their settings and the module of a task in a column of its own.
+        The same with methods named by their settings and the kind of a task in a column of its own.
     """
-    module = table["task"].str.extract(r"\.(\w+):", expand=False)
-    ours = table["hyperparameters"].str.contains("acquisition")
     names = [
-        words(settings_of(stored), batch=int(batch)) if own else method
-        for own, stored, batch, method in zip(
-            ours, table["hyperparameters"], table["batch"], table["optimiser"], strict=True
-        )
+        words(settings_of(stored), batch=int(batch)) if "acquisition" in stored else method
+        for stored, batch, method in zip(table["hyperparameters"], table["batch"], table["optimiser"], strict=True)
     ]
-    rows = table.assign(optimiser=names, module=module.replace("special_tasks", "mixed_tasks"))
-    same = rows["module"].isin(WITHOUT_CHOICES) & (rows["optimiser"] == BATCHES_ALONE)
+    kinds = [_kind(task) for task in table["task"]]
+    rows = table.assign(optimiser=names, kind=kinds)
+    single_default = pd.Series(kinds, rows.index).isin(CHOICES).map({True: OF_SINGLES, False: IN_BATCHES})
+    same = (rows["batch"] == 1) & (rows["optimiser"] == single_default)
     rows["optimiser"] = rows["optimiser"].mask(same, DEFAULT)
-    return rows.drop_duplicates(["task", "seed", "batch", "optimiser"])
+    return finished(rows).drop_duplicates(["task", "seed", "batch", "optimiser"])
+
+
+def _kind(task: str) -> str:
+    for pattern, kind in KINDS.items():
+        if re.fullmatch(rf"benchmarks\.defaults\.{pattern}", task):
+            return kind
+    raise ValueError(f"{task} is of no kind that the table knows: {', '.join(KINDS)}.")
 
 
 def single_table(table: pd.DataFrame) -> str:
@@ -59,11 +70,11 @@ def single_table(table: pd.DataFrame) -> str:
         A row for every method, the best with choices and one point first; intervals are by a bootstrap over the tasks.
     """
     columns = {}
-    for (module, batch), title in COLUMNS.items():
-        rows = table[(table["module"] == module) & (table["batch"] == batch)]
-        if DEFAULT in set(rows["optimiser"]):
-            logs = np.log(normalised_regrets(rows)).unstack("optimiser")
-            columns[title] = logs.sub(logs[DEFAULT], axis=0).groupby("task").mean()
+    for kind, batch in ((SEVERAL, 1), (ONE, 1), (MANY, 1), (OURS, 1), (SEVERAL, 2), (SEVERAL, 4)):
+        logs = np.log(normalised_regrets(table[(table["kind"] == kind) & (table["batch"] == batch)])).unstack(
+            "optimiser"
+        )
+        columns[f"{kind}, {counted(batch, 'point')}"] = logs.sub(logs[DEFAULT], axis=0).groupby("task").mean()
     first, *_ = columns.values()
     means = {name: first[name].mean() if name in first else np.inf for ratios in columns.values() for name in ratios}
     lines = [f"| method | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]

@@ -71,8 +71,9 @@ def _option(name: str, value: Any, usual: Any, settings: compbo.Settings) -> str
 
 def _acquisition(settings: compbo.Settings) -> str:
     asked = get_portfolio(settings.acquisition)
-    names = [_one(member) for member in asked.members] if isinstance(asked, Portfolio) else []
-    return f"[{', '.join(names)}]" if isinstance(asked, Portfolio) else _one(asked)
+    if not isinstance(asked, Portfolio):
+        return _one(asked)
+    return repr(asked) if asked.alone else f"[{', '.join(_one(member) for member in asked.members)}]"
 
 
 def _one(acquisition: Any) -> str:

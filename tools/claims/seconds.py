@@ -9,13 +9,13 @@ import numpy as np
 
 from compbo.study.outputs.page.answer import FEWEST_TASKS, TOO_FEW, UNDECIDED, decide
 from compbo.study.outputs.page.cost_answers import MATCHED
-from compbo.study.outputs.phrases import fixed, with_interval
+from compbo.study.outputs.phrases import fixed, listed, with_interval
 from compbo.study.outputs.statistics.student import mean_over_tasks
 from compbo.words import counted
 from tools.claims.judged import FAILS, HOLDS, LESS, MORE, NOT_RUN, Judged, judged_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from benchmarks.cost import Cost
 
@@ -34,9 +34,10 @@ HOW = f"""\
 **Time and memory.** What is compared is one maximisation of UCB alone on an idle machine, in six dimensions
 ([all of them](#cost)): of each pair of optimisers, how many times the seconds or the megabytes of the second the first
 one takes. A pair is a compositional optimiser and the one without composition whose rule is nearest, or two forms. The
-number is the geometric mean over pairs and dimensions, with Student's interval over the dimensions; beside it stand
-the pairs, of which a sentence may hold for some only. Nearer to 1 than {ALIKE} times is equal. How time rises is the
-difference of the slopes from each dimension to the next, with the interval over these steps."""
+number is the geometric mean over pairs and dimensions. Student's interval is over the dimensions: it does not say what
+other pairs would give, and a verdict names the pairs of which it is not true. Of a claim that both take as much,
+nearer to 1 than {ALIKE} times is equal. How time rises is the difference of the slopes from each dimension to the next,
+with the interval over these steps."""
 
 
 class Spent(NamedTuple):
@@ -135,14 +136,27 @@ def _line(claim: Spent, idle: Sequence[Cost]) -> Judged:
     found = mean_over_tasks(logs.mean(axis=0), dimensions)
     times = found._replace(value=np.exp(found.value), low=np.exp(found.low), high=np.exp(found.high))
     each = zip(claim.pairs, np.exp(logs.mean(axis=1)), strict=True)
+    holding = {
+        first: claim.judged(mean_over_tasks(pair, dimensions)).startswith(HOLDS)
+        for (first, _), pair in zip(claim.pairs, logs, strict=True)
+    }
     return Judged(
         claim.words,
         claim.compared,
-        claim.judged(found),
+        _with_exceptions(claim.judged(found), holding),
         f"{with_interval(times, 2)} times",
         _where(dimensions, claim.pairs),
         ", ".join(f"{first} {fixed(value, 2)}" for (first, _), value in each),
     )
+
+
+def _with_exceptions(said: str, holding: Mapping[str, bool]) -> str:
+    """A verdict on all pairs together, with the pairs of which it is not true."""
+    if said in (TOO_FEW, UNDECIDED):
+        return said
+    holds = said.startswith(HOLDS)
+    others = [name for name, one in holding.items() if one != holds]
+    return said if not others else f"{said}, not for {listed(others)}" if holds else f"{said}, but for {listed(others)}"
 
 
 def _rise(idle: Sequence[Cost]) -> Judged:

@@ -23,7 +23,7 @@ class Portfolio:
     Args:
         members: the acquisition functions in their order, by name or as values.
         alone: those in their place where one point is asked for in a space with choices or switches, and none is
-            pending; empty for the members.
+            pending; empty for the members. `acquisition="portfolio"` has UCB(beta=4) and SR here.
 
     >>> Portfolio(("ucb", "sr")).at(3)
     SR()
@@ -35,14 +35,26 @@ class Portfolio:
 
     def __post_init__(self) -> None:
         """Names become values."""
+        for name in ("members", "alone"):
+            given = getattr(self, name)
+            if not isinstance(given, (list, tuple)):
+                raise OptionError(
+                    "acquisition",
+                    "{option}: {name} of a Portfolio is a list of acquisition functions, got {given!r}.",
+                    name=name,
+                    given=given,
+                )
+            object.__setattr__(self, name, tuple(get_acquisition(member) for member in given))
         if len(self.members) == 0:
             raise OptionError("acquisition", "{option} is an empty list; name at least one function.")
-        for given in ("members", "alone"):
-            object.__setattr__(self, given, tuple(get_acquisition(member) for member in getattr(self, given)))
 
-    def at(self, turn: int, *, alone: bool = False) -> Acquisition:
-        """The function whose turn it is; turns are counted from 0. alone: see the class."""
-        taking_turns = self.alone if alone and self.alone else self.members
+    def among(self, *, single: bool) -> tuple[Acquisition, ...]:
+        """Those that take turns. single: one point among choices, none pending."""
+        return self.alone if single and self.alone else self.members
+
+    def at(self, turn: int, *, single: bool = False) -> Acquisition:
+        """The one whose turn it is; turns are counted from 0. single: as for `among`."""
+        taking_turns = self.among(single=single)
         return taking_turns[turn % len(taking_turns)]
 
 
@@ -52,7 +64,7 @@ DEFAULT = Portfolio(alone=(UCB(beta=4.0), SR()))
 
 
 def get_portfolio(acquisition: str | Acquisition | Portfolio | Sequence[str | Acquisition]) -> Acquisition | Portfolio:
-    """What `acquisition=` names: a function, "portfolio" (UCB and SR in turn), or a list whose members take turns."""
+    """What `acquisition=` names: a function, "portfolio" (`DEFAULT`), or a list whose members take turns."""
     if isinstance(acquisition, Portfolio):
         return acquisition
     if isinstance(acquisition, str) and acquisition.lower() == Portfolio.name:
@@ -62,6 +74,19 @@ def get_portfolio(acquisition: str | Acquisition | Portfolio | Sequence[str | Ac
     if isinstance(acquisition, str) and "," in acquisition:
         return Portfolio(tuple(get_acquisition(name.strip()) for name in acquisition.split(",")))
     return get_acquisition(acquisition)  # type: ignore[arg-type]
+
+
+def spelled(acquisition: Acquisition | Portfolio) -> str:
+    """What to give as `acquisition=` for this one, as briefly as it can be said.
+
+    >>> spelled(get_portfolio("portfolio")), spelled(get_portfolio(["ucb", "sr"])), spelled(UCB(beta=0.5))
+    ('portfolio', 'ucb,sr', 'UCB(beta=0.5)')
+    """
+    if not isinstance(acquisition, Portfolio):
+        return acquisition.name if acquisition == type(acquisition)() else repr(acquisition)
+    if acquisition == DEFAULT:
+        return acquisition.name
+    return repr(acquisition) if acquisition.alone else ",".join(spelled(member) for member in acquisition.members)
 
 
 def portfolio_to_dict(acquisition: Acquisition | Portfolio) -> dict[str, Any]:

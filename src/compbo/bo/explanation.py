@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from compbo.acquisition.portfolio import Portfolio, get_portfolio
+from compbo.acquisition.portfolio import Portfolio, get_portfolio, spelled
 from compbo.bo.model import model_of
 from compbo.bo.prediction import predictions_of
+from compbo.bo.suggest import is_single
 from compbo.bo.verdict import Verdict
 from compbo.space.codecs import width
 from compbo.words import counted
@@ -40,7 +41,7 @@ def explain_ask(space: Space, settings: Settings, history: History, telemetry: T
     points = {point.number or 0: dict(point) for point in history.pending if point.number in numbers}
     points |= {e.number or 0: e.suggested or e.params for e in told.values()}
     before = replace(history, evaluations=tuple(e for e in history.evaluations if e.number not in numbers))
-    lines = [_how(settings, telemetry)]
+    lines = [_how(space, settings, telemetry)]
     if not points:
         return "\n".join([*lines, NONE_LEFT])
     best = before.best(settings.direction)
@@ -70,14 +71,15 @@ def _distances(space: Space, offset: Tensor) -> dict[str, float]:
     return {name: float(part.norm()) for name, part in zip(space.names, parts, strict=True)}
 
 
-def _how(settings: Settings, telemetry: Telemetry) -> str:
+def _how(space: Space, settings: Settings, telemetry: Telemetry) -> str:
     """How the points were found."""
     if telemetry.verdict == Verdict.DESIGN:
         return f"{telemetry.reason[:1].upper()}{telemetry.reason[1:]}: there was no model yet."
     portfolio = get_portfolio(settings.acquisition)
     turn = ""
     if isinstance(portfolio, Portfolio):
-        turn = f", whose turn it was among {', '.join(member.name for member in portfolio.members)}"
+        taking_turns = portfolio.among(single=is_single(space, telemetry.points, telemetry.pending))
+        turn = f", whose turn it was among {', '.join(spelled(member) for member in taking_turns)}"
     together = " together" if telemetry.points > 1 else ""
     return (
         f"{telemetry.maximizer} chose {counted(telemetry.points, 'point')}{together}, by the acquisition function "

@@ -41,7 +41,7 @@ class Settings:
     Args:
         acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)` or one of your own, a list of them
             that take turns from ask to ask, or "portfolio": UCB and SR in turn, with a larger beta for a single point
-            among choices.
+            among choices with nothing pending.
         maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
         batch_size: points that are suggested together.

@@ -138,5 +138,9 @@ def acquisition_of(space: Space, settings: Settings, observations: Observations,
     if not isinstance(acquisition, Portfolio):
         return acquisition
     turn = (len(observations.x) + len(observations.pending)) // count
-    alone = count + len(observations.pending) == 1 and bool(space.choice_columns)
-    return acquisition.at(turn, alone=alone)
+    return acquisition.at(turn, single=is_single(space, count, len(observations.pending)))
+
+
+def is_single(space: Space, count: int, pending: int) -> bool:
+    """Whether an ask of so many points, beside those pending, is for a single one among choices: see `Portfolio`."""
+    return count + pending == 1 and bool(space.choice_columns)

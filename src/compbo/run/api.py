@@ -96,7 +96,8 @@ def minimize(
         progress: show a progress bar; None: only if stderr is a terminal, or in a notebook.
         callback: called with the optimizer after every evaluation; it stops the run by returning `compbo.STOP`.
         acquisition: a name (ei, pi, sr, ucb, logei), a value such as `UCB(beta=0.5)`, a list of them that take turns
-            from ask to ask, or "portfolio": UCB and SR in turn.
+            from ask to ask, or "portfolio": UCB and SR in turn, with a larger beta for a single point among choices
+            with nothing pending.
         maximizer: a name of the catalogue, a `Maximizer`, or a function with a `form` (docs/own_parts.md).
         hyperparameters: of the maximizer, where it is given by its name; the others keep their defaults.
         kernel: of the Gaussian process, "matern52", "se", "linear" or "cosine".
