@@ -65,6 +65,7 @@ results: $(STAMP)  ## docs/reproduction.md, docs/defaults.md, docs/league.md, th
 	@$(BIN)/python -m benchmarks.why.page
 	@$(BIN)/python -m benchmarks.portfolios.page
 	@$(BIN)/python -m tools.figures why
+	@$(BIN)/python -m benchmarks.conditional --page
 	@$(BIN)/python -m benchmarks.league.page
 	@$(BIN)/python -m benchmarks.readme
 

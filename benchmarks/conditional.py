@@ -158,7 +158,7 @@ def table_of(runs: pd.DataFrame) -> str:
         cells = []
         for name in objectives:
             last = runs[(runs["sampler"] == method) & (runs["objective"] == name)]["best"]
-            cells.append(f"{last.median():.2g} [{last.min():.2g}, {last.max():.2g}]")
+            cells.append(f"{last.median():.3g} [{last.min():.3g}, {last.max():.3g}]")
         lines.append(f"| {f'**{method}**' if method == 'compbo' else method} | {' | '.join(cells)} |")
     seeds = counted(runs["seed"].nunique(), "seed")
     return "\n".join([*lines, "", f"The last best loss after {TRIALS} trials: the median of {seeds} [best, worst]."])

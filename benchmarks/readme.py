@@ -2,22 +2,30 @@
 
 python -m benchmarks.readme
 
-The runs are those of the league (results/league.parquet): all tasks with a known optimum, in batches of 8. A regret is
-the best loss minus the optimum, in units of the same for the initial design, which all methods share. The seconds are
-those of `make bench ARGS=suggestions`, side by side on an idle machine: runs of the league have other work beside them.
+The runs are those of the league (results/league.parquet) in batches of 8. The table has each method beside compbo, on
+the runs that both have; the figure those that all methods have on tasks with a known optimum. A regret is the best loss
+minus the optimum, in units of the same for the initial design, which all methods share. The seconds are those of
+`make bench ARGS=suggestions`, side by side on an idle machine: runs of the league have other work beside them.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.league.measures import runs_of, versus
 from benchmarks.regrets import SMALLEST
 from compbo.study.outputs.compact import finished, from_bytes
+from compbo.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benchmarks.league.measures import Versus
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "results" / "league.parquet"
@@ -113,31 +121,27 @@ def suggestions(measured: dict[str, Any], q: int) -> dict[str, tuple[float, floa
     return found
 
 
-def table_of(lines: list[Line], seconds: dict[str, tuple[float, float]]) -> str:
-    """The end of every line in Markdown.
+def table_of(found: Sequence[Versus], seconds: dict[str, tuple[float, float]]) -> str:
+    """How every method ends and what a suggestion takes, in Markdown.
 
     Args:
-        lines: of the methods.
+        found: every method beside compbo, as `measures.versus` compares them.
         seconds: of a suggestion, of `suggestions`.
 
     Returns:
         A row for every method.
     """
-    first, last = lines[0].evaluations[[0, -1]]
-    tasks = "task" if lines[0].tasks == 1 else "tasks"
-    rows = [
-        f"| method | regret after {last} evaluations | seconds for {BATCH} points | runs |",
-        "|---|---|---|---|",
+    lines = [
+        f"| method | regret / compbo's | 95 % interval | tasks | runs | seconds for {BATCH} points |",
+        "|---|---|---|---|---|---|",
     ]
-    for line in lines:
-        name = f"**{NAMES[line.method]}**" if line.method == OURS else NAMES[line.method]
-        time = "{:.2g} to {:.2g}".format(*seconds[line.method]) if line.method in seconds else ""
-        rows.append(f"| {name} | {line.regret[-1]:.2g} | {time} | {line.runs} on {line.tasks} {tasks} |")
-    place = [line.method for line in lines].index(OURS) + 1
-    note = (
-        f"compbo is number {place} of {len(lines)}. Regret 1 is the best of the {first} points of the initial design."
-    )
-    return "\n".join([*rows, "", note])
+    for each in found:
+        name = f"**{NAMES[each.method]}**" if each.method == OURS else NAMES[each.method]
+        low, high = float(each.ratio.low), float(each.ratio.high)
+        interval = "" if each.method == OURS else "–" if np.isnan(low) else f"{low:.2g} to {high:.2g}"
+        time = "{:.2g} to {:.2g}".format(*seconds[each.method]) if each.method in seconds else ""
+        lines.append(f"| {name} | {each.ratio.value:.2g} | {interval} | {each.tasks} | {each.runs} | {time} |")
+    return "\n".join(lines)
 
 
 def draw(lines: list[Line], measured: dict[str, Any], target: Path) -> None:
@@ -161,7 +165,8 @@ def draw(lines: list[Line], measured: dict[str, Any], target: Path) -> None:
         colour, width = colours[line.method], 3.0 if line.method == OURS else 1.6
         by_count.fill_between(line.evaluations, line.low, line.high, color=colour, alpha=0.12, linewidth=0)
         by_count.plot(line.evaluations, line.regret, color=colour, linewidth=width, label=NAMES[line.method])
-    by_count.set(yscale="log", xlabel="evaluations", ylabel="regret, initial design = 1")
+    of_each = f"{counted(lines[0].runs, 'run')} of each on {counted(lines[0].tasks, 'task')}"
+    by_count.set(yscale="log", xlabel=f"evaluations ({of_each})", ylabel="regret, initial design = 1")
     by_count.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     by_count.yaxis.set_major_formatter("{x:g}")
     by_count.yaxis.set_minor_locator(NullLocator())
@@ -210,18 +215,20 @@ def speed_of(measured: dict[str, Any]) -> str:
     )
 
 
-def page_with(text: str, lines: list[Line], measured: dict[str, Any]) -> str:
+def page_with(text: str, table: pd.DataFrame, measured: dict[str, Any]) -> str:
     """The README with its numbers brought up to date.
 
     Args:
         text: of the README.
-        lines: of the methods.
+        table: of the cells.
         measured: the sections of `make bench`.
 
     Returns:
         The new text.
     """
-    text = filled(text, "regret", f"\n\n{table_of(lines, suggestions(measured, BATCH))}\n\n")
+    runs = runs_of(table)
+    found = versus(runs[(runs["batch"] == BATCH) & runs["method"].isin(NAMES)])
+    text = filled(text, "regret", f"\n\n{table_of(found, suggestions(measured, BATCH))}\n\n")
     return filled(text, "speed", speed_of(measured))
 
 
@@ -242,10 +249,10 @@ def filled(text: str, mark: str, content: str) -> str:
 
 def main() -> None:
     """Write the numbers into the README, and draw the figure."""
-    lines = lines_of(from_bytes(SOURCE.read_bytes(), str(SOURCE)))
+    table = from_bytes(SOURCE.read_bytes(), str(SOURCE))
     text, measured = PAGE.read_text(encoding="utf-8"), json.loads(SPEED.read_text(encoding="utf-8"))
-    PAGE.write_text(page_with(text, lines, measured), encoding="utf-8")
-    draw(lines, measured, FIGURE)
+    PAGE.write_text(page_with(text, table, measured), encoding="utf-8")
+    draw(lines_of(table), measured, FIGURE)
 
 
 if __name__ == "__main__":

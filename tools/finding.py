@@ -106,7 +106,8 @@ def _count(rows: pd.DataFrame, tuning: pd.DataFrame, idle: Sequence[Cost]) -> li
         f"Of {len(lines)} statements of the paper, {kinds['holds']} hold{'s' * (kinds['holds'] == 1)} in {ran}, "
         f"{kinds['fails']} do{'es' * (kinds['fails'] == 1)} not, {kinds['level']} show{'s' * (kinds['level'] == 1)} no "
         f"difference above {MARGIN:g} of the regret that the initial design leaves (5 points of a score), "
-        f"{kinds['open']} cannot be told, and {kinds['lacking']} were not run, not in full or too little."
+        f"{kinds['open']} cannot be told, and {kinds['lacking']} were not run, not in full, too little, or with "
+        "methods that did not move."
     )
     return [counts, *([f"What does not hold: {failing}."] if failing else [])]
 

@@ -102,7 +102,7 @@ def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str
         _table1(study),
         "## Cost",
         *cost.section(read_csv()),
-        "## What these machines cannot run",
+        "## What was not run",
         *needs.section(
             merged([study.table, controlled, elsewhere]),
             [path.relative_to(ROOT).as_posix() for path in (*RESULTS, CONTROLLED, ELSEWHERE)],

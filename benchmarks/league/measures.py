@@ -34,11 +34,7 @@ def group_of(task: str, dimension: int) -> str:
 
 
 def runs_of(table: pd.DataFrame) -> pd.DataFrame:
-    """A row for every finished run: task, group, batch, evaluations, seed, method, regret, seconds.
-
-    regret: normalised.
-    seconds: of an ask, the median of the run.
-    """
+    """A row for every finished run: task, group, batch, evaluations, seed, method, normalised regret."""
     rows = finished(table)
     groups = [group_of(task, dimension) for task, dimension in zip(rows["task"], rows["dimension"], strict=True)]
     return pd.DataFrame(
@@ -50,7 +46,6 @@ def runs_of(table: pd.DataFrame) -> pd.DataFrame:
             "seed": rows["seed"].to_numpy(),
             "method": rows["optimiser"].to_numpy(),
             "regret": normalised_regrets(rows),
-            "seconds": [float(np.median(seconds)) for seconds in rows["ask_seconds"]],
         }
     )
 
@@ -63,7 +58,6 @@ class Versus(NamedTuple):
     ours: float  # the same of compbo
     ratio: Estimate  # geometric mean of its regret in units of compbo's
     lower: float  # share of the runs in which it ends lower; a tie counts half
-    seconds: float  # of an ask, median over the runs
     tasks: int
     seeds: tuple[int, ...]
     runs: int
@@ -73,7 +67,6 @@ def versus(runs: pd.DataFrame) -> list[Versus]:
     """Every method that shares runs with compbo, the best ratio first; compbo among them."""
     keys = ["group", "task", "seed"]
     regrets = runs.pivot_table("regret", keys, "method")
-    seconds = runs.pivot_table("seconds", keys, "method")
     if OURS not in regrets:
         return []
     found = []
@@ -91,7 +84,6 @@ def versus(runs: pd.DataFrame) -> list[Versus]:
                 ours=float(estimate(ours, tasks, groups=groups).value),
                 ratio=logs._replace(value=np.exp(logs.value), low=np.exp(logs.low), high=np.exp(logs.high)),
                 lower=float(np.mean((theirs < ours) + 0.5 * (theirs == ours))),
-                seconds=float(seconds[method].reindex(both.index).median()),
                 tasks=tasks.nunique(),
                 seeds=tuple(sorted(int(seed) for seed in set(both.index.get_level_values("seed")))),
                 runs=len(both),

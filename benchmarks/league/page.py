@@ -15,6 +15,7 @@ import pandas as pd
 from benchmarks.league import measures
 from benchmarks.league.__main__ import league_cells
 from benchmarks.league.figure import draw, left_out
+from benchmarks.league.goals import best_other, goals_table
 from benchmarks.league.parts import parts_table
 from benchmarks.suggestions import PEERS
 from compbo.plugins import load_plugin
@@ -71,7 +72,7 @@ def measured(table: pd.DataFrame, plan: pd.DataFrame) -> str:
         Markdown: what there is, a summary, then tables by batch and group.
     """
     runs = measures.runs_of(table)
-    parts = [_counts(table, runs, plan), _summary(runs[runs["batch"] == MAIN_BATCH])]
+    parts = [_counts(table, runs, plan), _summary(runs)]
     ours = runs["method"] == measures.OURS  # without them there is nothing to compare with
     batches = sorted(set(runs["batch"][ours]), key=lambda size: (size != MAIN_BATCH, size))
     parts += [_of_batch(runs[runs["batch"] == batch], int(batch)) for batch in batches]
@@ -109,18 +110,16 @@ def _versions(table: pd.DataFrame) -> str:
 
 
 def _summary(runs: pd.DataFrame) -> str:
-    """A row for every group: the best peer with at least half of the group's tasks, and how far compbo is from it."""
+    """A row for every group: the best peer with half of its tasks or more, and how far compbo is from it; the goals."""
     lines = _header("group", "the best of the others", "its regret / compbo's", "95 % interval", "tasks", "runs")
     for group in measures.GROUPS:
-        part = runs[runs["group"] == group]
-        enough = part["task"].nunique() / 2
-        others = [each for each in measures.versus(part) if each.method != measures.OURS and each.tasks >= enough]
-        if others:
-            best = others[0]
+        best = best_other(runs[(runs["group"] == group) & (runs["batch"] == MAIN_BATCH)])
+        if best:
             numbers = f"{best.ratio.value:.2f} | {_interval(best.ratio)} | {best.tasks} | {best.runs}"
             lines.append(f"| {group} | {best.method} | {numbers} |")
     rule = "The lowest ratio among the methods that ran at least half of the tasks of the group, in batches of 8:"
-    return "\n".join(["## In short", "", rule, "", *lines])
+    wanted = f"The goals, judged by the same method of each group; {FASTER} times as fast is judged [below](#how-fast):"
+    return "\n".join(["## In short", "", rule, "", *lines, "", wanted, "", goals_table(runs)])
 
 
 def _times(ratio: float) -> str:
@@ -144,14 +143,14 @@ def _table(found: list[Versus], runs: pd.DataFrame) -> str:
     won = measures.shares_of_wins(runs)
     lines = _header(
         *("method", "normalised regret", "95 % interval", "compbo's there", "regret / compbo's", "95 % interval"),
-        *("ends lower", "won", "seconds per ask", "tasks", "seeds", "runs"),
+        *("ends lower", "won", "tasks", "seeds", "runs"),
     )
     for each in found:
         lower = "" if each.method == measures.OURS else f"{100 * each.lower:.0f} %"
         share = f"{100 * won[each.method]:.0f} %" if each.method in won else "–"
         lines.append(
             f"| {each.method} | {each.mean.value:.3f} | {_interval(each.mean, 3)} | {each.ours:.3f} "
-            f"| {each.ratio.value:.2f} | {_interval(each.ratio)} | {lower} | {share} | {each.seconds:.2g} "
+            f"| {each.ratio.value:.2f} | {_interval(each.ratio)} | {lower} | {share} "
             f"| {each.tasks} | {len(each.seeds)} | {each.runs} |"
         )
     return "\n".join(lines)
@@ -170,8 +169,10 @@ def _in_words(found: list[Versus], runs: pd.DataFrame) -> str:
     sentences = [
         f"compbo is not first. Ahead: {_listed(ahead)}." if ahead else f"compbo is first of {len(found)} methods."
     ]
-    if open_ones := [each for each in behind if not each.ratio.low > 1.0]:
+    if open_ones := [each for each in behind if each.ratio.low <= 1.0]:
         sentences.append(f"Not told apart from it: {_listed(open_ones)}.")
+    if few := [each for each in behind if np.isnan(each.ratio.low)]:
+        sentences.append(f"Behind it, with too few runs for an interval: {_listed(few)}.")
     if lower := [each for each in behind if each.mean.value < each.ours]:
         sentences.append(f"Lower in the mean of the normalised regret: {', '.join(each.method for each in lower)}.")
     worse = measures.worse_than_random(runs)
@@ -182,14 +183,14 @@ def _in_words(found: list[Versus], runs: pd.DataFrame) -> str:
 
 
 def _listed(methods: list[Versus]) -> str:
-    return "; ".join(f"{each.method} ({each.ratio.value:.2f}, {_sure(each)})" for each in methods)
+    return "; ".join(f"{each.method} ({each.ratio.value:.2f}{_sure(each)})" for each in methods)
 
 
 def _sure(each: Versus) -> str:
     """Whether the interval of a ratio says on which side of 1 it is."""
     if np.isnan(each.ratio.low):
-        return "no interval yet"
-    return "not sure" if each.ratio.low <= 1.0 <= each.ratio.high else "sure"
+        return ""
+    return ", not sure" if each.ratio.low <= 1.0 <= each.ratio.high else ", sure"
 
 
 def _task_table(runs: pd.DataFrame) -> str:

@@ -120,7 +120,8 @@ the interval lies on its side of zero and does not where it lies on the other; *
 the regret that the initial design leaves, where all of it is nearer to zero than that. That two are alike holds where
 the whole interval is nearer to zero than {MARGIN}, and does not where all of it is farther. Where a claim says that one
 is better, an interval within that margin with both signs says *{level(MARGIN)}*: a smaller one is neither confirmed
-nor refuted. The margin is absolute, and where nearly all of the regret is gone no difference is that large."""
+nor refuted. The margin is absolute, and where nearly all of the regret is gone no difference is that large: the
+[ratios](#claim-by-claim) below show these. No interval is corrected for how many claims there are."""
 AFTER = f"""\
 {PART} not all members of a class, or not all rules in both forms, ran there: another comparison, not judged.
 

@@ -27,9 +27,9 @@ HOW = """\
 **Tasks won.** A task is a function in a dimension under an acquisition function, and who has the lowest final regret
 from the same start wins it (ties are split). Those compete that the paper's Table 1 has in that dimension: below 80
 dimensions no memory-efficient forms, so the shares are not those of [our Table 1](#table-1-beside-the-papers), where
-they compete too. A claim is judged by the contests in which all of them took part, since fewer rivals win more each.
-The interval is Student's over the functions, as above; where all functions have nothing or everything, it is the exact
-one of so many of a kind. That something is always so does not hold if it is not so once."""
+they compete too. Only contests that all of them entered are counted: with fewer rivals each would win more often.
+The interval is Student's over the functions, as above; where every function has 0 % or every one 100 %, it is the exact
+binomial one. That something is always so does not hold if it is not so once."""
 
 
 class Share(NamedTuple):
