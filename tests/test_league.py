@@ -466,7 +466,7 @@ def test_the_page_says_what_is_missing_and_where_compbo_is_not_first() -> None:
     assert "1 run failed (hebo on levy-6-shifted, seed 1)." in text
     assert "With botorch 0.18, optuna 4.0, hebo 0.3.6." in text
     assert "compbo is not first. Ahead: hebo (0.50)." in text
-    tuning = text.partition("### tuning tasks")[2]
+    tuning = page.every_group(small_table()).partition("### tuning tasks")[2]
     assert "compbo is first of 2 methods." in tuning
     assert "Won: of the 2 runs that all methods have." in tuning
     assert "| 2 to 6 dimensions | hebo | 0.50 | – | 1 | 1 |" in text
@@ -488,7 +488,7 @@ def test_being_first_is_said_with_its_doubts() -> None:
         for name, lasts in ends.items()
         for (task, seed), last in zip(tasks, lasts, strict=True)
     ]
-    text = page.measured(pd.DataFrame(rows), small_plan()).partition("### 2 to 6 dimensions")[2]
+    text = page.every_group(pd.DataFrame(rows)).partition("### 2 to 6 dimensions")[2]
     assert "compbo is first of 4 methods." in text
     assert re.search(r"Not told apart from it: turbo \(1\.\d\d, not sure\)\.", text)
     assert "Lower in the mean of the normalised regret: turbo, optuna-gp." in text

@@ -1,4 +1,4 @@
-"""docs/league.md and its figure, from results/league.parquet.
+"""docs/league.md, its figure and docs/league_tables.md, from results/league.parquet.
 
 python -m benchmarks.league.page
 """
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results" / "league.parquet"
 PAGE = ROOT / "docs" / "league.md"
+TABLES = ROOT / "docs" / "league_tables.md"
 FIGURE = ROOT / "docs" / "league.svg"
 PARTS = ROOT / "results" / "parts.parquet"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
@@ -62,21 +63,47 @@ def planned() -> pd.DataFrame:
 
 
 def measured(table: pd.DataFrame, plan: pd.DataFrame) -> str:
-    """All that the page has of numbers.
+    """What there is and how it ended: the numbers of the page.
 
     Args:
         table: compact results of the league.
         plan: what was to be run, as `planned` gives it.
 
     Returns:
-        Markdown: what there is, a summary, then tables by batch and group.
+        Markdown: counts, a summary with the goals, then all groups together by batch.
     """
     runs = measures.runs_of(table)
     parts = [_counts(table, runs, plan), _summary(runs)]
-    ours = runs["method"] == measures.OURS  # without them there is nothing to compare with
-    batches = sorted(set(runs["batch"][ours]), key=lambda size: (size != MAIN_BATCH, size))
-    parts += [_of_batch(runs[runs["batch"] == batch], int(batch)) for batch in batches]
+    parts += [_section(f"## {_head(part)}", part) for part in _by_batch(runs)]
     return "\n\n".join(parts)
+
+
+def every_group(table: pd.DataFrame) -> str:
+    """The numbers of the page of tables, group by group and task by task.
+
+    Args:
+        table: compact results of the league.
+
+    Returns:
+        Markdown.
+    """
+    parts = []
+    for runs in _by_batch(measures.runs_of(table)):
+        parts.append(f"## {_head(runs)}")
+        groups = {group: runs[runs["group"] == group] for group in measures.GROUPS}
+        parts += [_section(f"### {group}", part) for group, part in groups.items() if len(part)]
+        parts += [f"### Every task, {counted(int(runs['batch'].iloc[0]), 'point')} per ask", _task_table(runs)]
+    return "\n\n".join(parts)
+
+
+def _by_batch(runs: pd.DataFrame) -> list[pd.DataFrame]:
+    """The runs in batches of each size, the main one first; none where compbo has none, the unit of all ratios."""
+    ours = set(runs["batch"][runs["method"] == measures.OURS])
+    return [runs[runs["batch"] == size] for size in sorted(ours, key=lambda size: (size != MAIN_BATCH, size))]
+
+
+def _head(runs: pd.DataFrame) -> str:
+    return f"{counted(int(runs['batch'].iloc[0]), 'point')} per ask, {runs['evaluations'].iloc[0]} evaluations"
 
 
 def _header(*columns: str) -> list[str]:
@@ -127,16 +154,9 @@ def _times(ratio: float) -> str:
     return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
-def _of_batch(runs: pd.DataFrame, batch: int) -> str:
-    points = counted(batch, "point")
-    parts = [f"## {points} per ask, {runs['evaluations'].iloc[0]} evaluations", _section("All groups", runs)]
-    parts += [_section(group, part) for group in measures.GROUPS if len(part := runs[runs["group"] == group])]
-    return "\n\n".join([*parts, f"### Every task, {points} per ask", _task_table(runs)])
-
-
-def _section(title: str, runs: pd.DataFrame) -> str:
+def _section(heading: str, runs: pd.DataFrame) -> str:
     found = measures.versus(runs)
-    return "\n\n".join([f"### {title}", _table(found, runs), _in_words(found, runs)])
+    return "\n\n".join([heading, _table(found, runs), _in_words(found, runs)])
 
 
 def _table(found: list[Versus], runs: pd.DataFrame) -> str:
@@ -301,6 +321,7 @@ def main() -> None:
     """Write the numbers into the page, and the figure."""
     table = from_bytes(RESULTS.read_bytes(), str(RESULTS))
     PAGE.write_text(current(PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")
+    TABLES.write_text(filled(TABLES.read_text(encoding="utf-8"), every_group(table)), encoding="utf-8")
     draw(core_runs(table, planned()), FIGURE)
 
 
