@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.league.measures import runs_of, versus
+from benchmarks.made_of import KEY, made_of
 from benchmarks.regrets import SMALLEST
 from compbo.study.outputs.compact import finished, from_bytes
 from compbo.words import counted
@@ -176,9 +177,22 @@ def draw(lines: list[Line], measured: dict[str, Any], target: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25, which="major")
     target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, metadata={"Date": None})
-    figure.savefig(target.with_suffix(".png"), dpi=120, metadata={"Software": None})
+    source = made_of(*sources_of(measured))
+    figure.savefig(target, metadata={"Date": None, KEY: source})
+    figure.savefig(target.with_suffix(".png"), dpi=120, metadata={"Software": None, KEY: source})
     plt.close(figure)
+
+
+def sources_of(measured: dict[str, Any]) -> tuple[Path | str, ...]:
+    """What the figure is made of.
+
+    Args:
+        measured: the sections of `make bench`.
+
+    Returns:
+        The runs, and the section that it shows.
+    """
+    return SOURCE, json.dumps(measured["suggestions"]["rows"])
 
 
 def _draw_seconds(axes: Any, by_size: dict[int, dict[str, tuple[float, float]]], colours: dict[str, str]) -> None:

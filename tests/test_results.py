@@ -17,6 +17,7 @@ from benchmarks.defaults import outputs_page, wide_page
 from benchmarks.defaults import page as defaults
 from benchmarks.league import measures
 from benchmarks.league import page as league
+from benchmarks.made_of import is_made_of
 from scipy import stats
 from tools import controls, cost, moved, needs, reproduction, shifted
 from tools.claims import ratios, regret, scores, seconds, shares
@@ -59,6 +60,17 @@ def test_every_figure_of_the_paper_is_on_the_page_once() -> None:
     assert sorted(re.findall(r"!\[[^]]*\]\(reproduction/([^)]*)\)", text)) == sorted(drawn)
     for name in (*reproduction.IN_WHOLE, *reproduction.DRAWN):
         assert any(file.startswith(name) for file in drawn), name
+
+
+def test_the_figures_are_drawn_from_the_committed_results(tmp_path: Path) -> None:
+    measured = json.loads(readme.SPEED.read_text())
+    pictures = dict.fromkeys(reproduction.FIGURES.glob("*.png"), reproduction.SOURCES)
+    pictures |= dict.fromkeys((readme.FIGURE, readme.FIGURE.with_suffix(".png")), readme.sources_of(measured))
+    pictures |= {league.FIGURE: (league.RESULTS,), defaults.FIGURE: (defaults.RESULTS,)}
+    old = [picture.name for picture, sources in pictures.items() if not is_made_of(picture, *sources)]
+    assert not old, "run: make results"
+    (other := tmp_path / "other").write_text("1", encoding="utf-8")
+    assert not is_made_of(league.FIGURE, other)
 
 
 def test_the_finding_in_the_readme_is_current() -> None:
@@ -580,6 +592,8 @@ class TestWhatIsJudged:
         assert _verdict(rows[rows["dimension"] == 100], self.PAIR_CLAIM) == NOT_MOVED
         assert _verdict(rows[:0], self.PAIR_CLAIM) == NOT_RUN
         assert "| L-BFGS-B | 0 % | 100 % |" in moved.table(rows)
+        assert moved.caution(rows).endswith("more than half of the asks of L-BFGS-B in 100D did not move at all.")
+        assert moved.caution(rows[rows["dimension"] < 100]).endswith("that of the catalogue.")
         assert "Adam-ERM" not in moved.table(rows)
 
     def test_a_claim_about_some_dimensions_is_judged_there(self) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compbo.study.outputs.axes import sorted_optimisers
-from compbo.study.outputs.moved import still_share
+from compbo.study.outputs.moved import still_share, that_moved
+from compbo.study.outputs.phrases import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +19,25 @@ more than {100 * SHOWN:.0f} % in some dimension. In many dimensions the gradient
 of SCGA, NASA and NASA-ME are proportional to it, and L-BFGS-B and CL-BFGS-B stop where it is small. The paper tuned
 every optimiser for every task, here each has one setting; what tuning adds is among the [fair
 controls](#fair-controls). RS, which draws batches and climbs nothing, is left out."""
+
+
+def caution(rows: pd.DataFrame) -> str:
+    """How far the runs are from the paper's, in a sentence or two.
+
+    Args:
+        rows: the runs on the plain synthetic functions.
+
+    Returns:
+        That nothing was tuned, and who then stands still.
+    """
+    words = "The paper tuned every optimiser for every task; here each has one setting, that of the catalogue."
+    moving = that_moved(rows)[["dimension", "optimiser"]].value_counts()
+    still = rows[["dimension", "optimiser"]].value_counts().index.difference(moving.index)
+    parts = [
+        f"{listed(sorted_optimisers(names), most=len(names))} in {dimension}D"
+        for dimension, names in still.to_frame(index=False).groupby("dimension")["optimiser"]
+    ]
+    return f"{words} With it, more than half of the asks of {listed(parts)} did not move at all." if parts else words
 
 
 def table(rows: pd.DataFrame) -> str:

@@ -85,8 +85,8 @@ def section(table: pd.DataFrame, files: Sequence[str]) -> list[str]:
         f"The grid of the paper's captions, `{WHOLE}`, is {whole.cells} cells (tuning tasks have five seeds): by this "
         f"estimate {whole.hours:.1f} core hours, {whole.hours / 2:.1f} hours on a machine with two cores. "
         f"{whole.committed} of its cells are committed, and {whole.hours_left:.1f} core hours are left; a cluster with "
-        "C free cores divides them by C. Time is what was lacking here, on machines of two cores; none of it needs more "
-        "memory than they have. [The study](study.md) says what each preset is."
+        "C free cores divides them by C. Time is what was lacking here, on machines of two cores, not memory. [The "
+        "study](study.md) says what each preset is."
     )
     return [
         words,

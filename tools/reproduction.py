@@ -8,7 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.cost import CSV as COSTS
 from benchmarks.cost import read_csv
+from benchmarks.made_of import KEY, made_of
 from benchmarks.readme import PAGE as README
 from benchmarks.readme import filled
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 RESULTS = tuple(ROOT / "results" / f"{name}.parquet" for name in ("paper", "high-dimensions", "tuning"))
+SOURCES = (*RESULTS, COSTS)  # of the figures
 CONTROLLED = ROOT / "results" / "controls.parquet"
 ELSEWHERE = ROOT / "results" / "shifted.parquet"
 PAGE = ROOT / "docs" / "reproduction.md"
@@ -79,7 +82,7 @@ def page(study: Study, controlled: pd.DataFrame, elsewhere: pd.DataFrame) -> str
     parts = [
         written("intro"),
         "## In short",
-        "\n".join(f"- {sentence}" for sentence in finding(rows, study.tuning, read_csv())),
+        "\n".join(f"- {sentence}" for sentence in (*finding(rows, study.tuning, read_csv()), moved.caution(rows))),
         f"Below zero the first of two ends at the lower regret. {regret.PART}: only some members of a class ran there.",
         f"![{SHOWN_FIRST}](reproduction/{SHOWN_FIRST}.png)",
         IN_WHOLE[SHOWN_FIRST],
@@ -212,11 +215,13 @@ def _table1(study: Study) -> str:
 
 def _compress(path: Path) -> None:
     """Give a picture a palette of 256 colours, a third of the size; k-means keeps the colours of thin lines."""
-    from PIL import Image
+    from PIL import Image, PngImagePlugin
 
     with Image.open(path) as picture:
         smaller = picture.convert("RGB").quantize(256, kmeans=3)
-    smaller.save(path, optimize=True)
+    info = PngImagePlugin.PngInfo()
+    info.add_text(KEY, made_of(*SOURCES))
+    smaller.save(path, optimize=True, pnginfo=info)
 
 
 def committed() -> Study:

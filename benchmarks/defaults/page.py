@@ -14,6 +14,7 @@ import pandas as pd
 from benchmarks import regrets
 from benchmarks.defaults import many_workers
 from benchmarks.defaults.variants import DEFAULT, labelled
+from benchmarks.made_of import KEY, made_of
 from compbo.study.outputs.compact import finished, from_bytes
 
 ROOT = Path(__file__).parents[2]
@@ -290,7 +291,7 @@ def draw(found: list[Effect]) -> None:
     axes.minorticks_off()
     axes.set_xlabel("final regret in units of the paper's method (UCB, no transform); left is better")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(FIGURE, metadata={"Date": None})
+    figure.savefig(FIGURE, metadata={"Date": None, KEY: made_of(RESULTS)})
     plt.close(figure)
 
 

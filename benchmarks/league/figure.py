@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.league import measures
+from benchmarks.made_of import KEY
 from benchmarks.regrets import SMALLEST
 from compbo.words import counted
 
@@ -63,12 +64,13 @@ def left_out(runs: pd.DataFrame) -> dict[str, list[str]]:
     return {group: methods for group, methods in absent.items() if methods}
 
 
-def draw(runs: pd.DataFrame, path: Path) -> None:
+def draw(runs: pd.DataFrame, path: Path, source: str = "") -> None:
     """A panel for every group.
 
     Args:
         runs: as `measures.runs_of` gives them.
         path: of the SVG.
+        source: what it is made of, as `made_of` says it.
     """
     import matplotlib as mpl
 
@@ -101,5 +103,5 @@ def draw(runs: pd.DataFrame, path: Path) -> None:
         axes.set_ylabel("share of the runs (higher is better)")
     handles = {text: line for axes in panels.flat for line, text in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5, frameon=False)
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path, metadata={"Date": None, KEY: source})
     plt.close(figure)

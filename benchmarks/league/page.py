@@ -17,6 +17,7 @@ from benchmarks.league.__main__ import league_cells
 from benchmarks.league.figure import draw, left_out
 from benchmarks.league.goals import best_other, goals_table
 from benchmarks.league.parts import parts_table
+from benchmarks.made_of import made_of
 from benchmarks.suggestions import PEERS
 from compbo.plugins import load_plugin
 from compbo.study.outputs.compact import finished, from_bytes
@@ -322,7 +323,7 @@ def main() -> None:
     table = from_bytes(RESULTS.read_bytes(), str(RESULTS))
     PAGE.write_text(current(PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")
     TABLES.write_text(filled(TABLES.read_text(encoding="utf-8"), every_group(table)), encoding="utf-8")
-    draw(core_runs(table, planned()), FIGURE)
+    draw(core_runs(table, planned()), FIGURE, made_of(RESULTS))
 
 
 if __name__ == "__main__":
