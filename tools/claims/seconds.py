@@ -35,7 +35,7 @@ HOW = f"""\
 ([all of them](#cost)): of each pair of optimisers, how many times the seconds or the megabytes of the second the first
 one takes. A pair is a compositional optimiser and the one without composition whose rule is nearest, or two forms. The
 number is the geometric mean over pairs and dimensions. Student's interval is over the dimensions: it does not say what
-other pairs would give, and a verdict names the pairs of which it is not true. Of a claim that both take as much,
+other pairs would give, and a verdict names the pairs where it is not true. Of a claim that both take as much,
 nearer to 1 than {ALIKE} times is equal. How time rises is the difference of the slopes from each dimension to the next,
 with the interval over these steps."""
 

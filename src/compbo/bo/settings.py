@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from compbo.acquisition.portfolio import Portfolio, get_portfolio, portfolio_from_dict, portfolio_to_dict
+from compbo.acquisition.portfolio import Portfolio, get_portfolio, portfolio_from_dict, portfolio_to_dict, spelled
 from compbo.acquisition.registry import is_registered
 from compbo.bo.starts import StartPolicy
 from compbo.errors import OptionError
@@ -186,6 +186,14 @@ class Settings:
         nested = {name: {**old, **data.get(name, {})} for name, old in cls.LATER.items() if isinstance(old, Mapping)}
         outputs = {"outputs": EARLIER_AUTO} if data.get("outputs") == "auto" else {}
         return {**cls.LATER, **data, **nested, **outputs}
+
+    @staticmethod
+    def as_given(data: Mapping[str, Any]) -> dict[str, Any]:
+        """What `to_dict` wrote as `data`, with a portfolio as one would give it, if that says what it is."""
+        if data["acquisition"]["name"] != Portfolio.name:
+            return dict(data)
+        words = spelled(portfolio_from_dict(data["acquisition"]))
+        return {**data, "acquisition": {"name": words}}
 
 
 def refuse_unknown(caller: str, unknown: Iterable[str], known: Iterable[str]) -> None:

@@ -142,5 +142,5 @@ def acquisition_of(space: Space, settings: Settings, observations: Observations,
 
 
 def is_single(space: Space, count: int, pending: int) -> bool:
-    """Whether an ask of so many points, beside those pending, is for a single one among choices: see `Portfolio`."""
+    """Whether an ask of `count` points beside those pending is for a single one among choices: see `Portfolio`."""
     return count + pending == 1 and bool(space.choice_columns)

@@ -6,7 +6,6 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from compbo.acquisition.portfolio import Portfolio, portfolio_from_dict, spelled
 from compbo.backend import TORCH, chosen_backend
 from compbo.errors import OptionError
 from compbo.storage.connect import quiet_optuna
@@ -128,10 +127,7 @@ def _check_same(name: str, attributes: dict[str, Any], space: Space, settings: S
     """OptionError that names what a run and the stored one do not share."""
     fields, values = [], {}
     stored, given = settings.as_now(unpack(SETTINGS, attributes)), json.loads(json.dumps(settings.to_dict()))
-    if stored["acquisition"]["name"] == given["acquisition"]["name"] == Portfolio.name:
-        for some in (stored, given):  # as one would give them
-            some["acquisition"] = spelled(portfolio_from_dict(some["acquisition"]))
-    found = _differences(stored, given)
+    found = _differences(settings.as_given(stored), settings.as_given(given))
     for number, difference in enumerate(found):
         option, dot, rest = difference.path.partition(".")
         fields.append(f"{{{option}}}{{rest{number}}}")

@@ -134,7 +134,7 @@ def over_black_boxes(rows: pd.DataFrame, column: str) -> Estimate:
 
 
 def each_black_box(rows: pd.DataFrame, column: str) -> dict[str, float]:
-    """The mean of a column of every black box, of which that of `over_black_boxes` is the mean."""
+    """The mean of a column of the rows by black box; the mean of these means is that of `over_black_boxes`."""
     tasks = _by_task(rows, column)
     means = tasks[column].groupby(black_boxes(tasks), sort=True).mean()
     return {str(name): float(value) for name, value in means.items()}

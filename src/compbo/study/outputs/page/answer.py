@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 
 
 def level(margin: float, unit: str = "") -> str:
-    """The verdict where an interval with both signs lies within a margin."""
+    """The verdict where an interval with both signs lies within a margin, in this unit."""
     return f"{NO_DIFFERENCE} {margin:g}{unit}"
 
 

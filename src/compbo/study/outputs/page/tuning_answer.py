@@ -29,7 +29,7 @@ PAPER = (
 
 
 def as_compared(rows: pd.DataFrame) -> pd.DataFrame:
-    """The runs of the optimisers that the paper compares on tuning tasks."""
+    """The rows with the optimisers that the paper compares on tuning tasks."""
     return rows[rows["member"].isin([member for members in COMPARED.values() for member in members])]
 
 
