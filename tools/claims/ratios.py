@@ -24,10 +24,10 @@ PAIRS = (
     ("MSVR", "Adam-FSM"),
 )
 HOW = """\
-**As ratios.** A difference of normalised regrets is small wherever little is left, whoever is ahead. So here are ratios
-of final regrets, run by run: the geometric mean over the functions, with Student's interval over them, by acquisition
-function and dimension. 0.5 is half of the other's regret; in bold what lies apart from 1. No correction was made for
-how many there are."""
+**As ratios.** A difference of normalised regrets is small where little is left, even if one has half of the other's. So
+here are ratios of final regrets, run by run: the geometric mean over the functions, with Student's interval over them,
+by acquisition function and dimension. 0.5 is half of the other's regret; in bold what lies apart from 1. No correction
+was made for how many there are."""
 
 
 class Ratio(NamedTuple):
