@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from benchmarks.common import Row
-from benchmarks.league.peers.process import NotInstalledError, PeerMethod
-from benchmarks.league.plugin import HEBO, SMAC
+from benchmarks.league.peers.process import HEBO, SMAC, NotInstalledError, PeerMethod
+from compbo.plugins import load_plugin
 from compbo.study.cell import Cell, InnerSpec, MethodSpec
 from compbo.study.engine.experiment import initial_design
 from compbo.study.methods.registry import KINDS, make_method
@@ -48,6 +48,7 @@ NOTE = (
 
 def run(tasks: Sequence[str] = TASKS, sizes: Sequence[int] = SIZES, peers: Sequence[str] = PEERS) -> list[Row]:
     """A row for every task and size of a batch."""
+    load_plugin("benchmarks.league.plugin")  # not before: what it registers stays
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     before = {name: os.environ.get(name) for name in THREADS}

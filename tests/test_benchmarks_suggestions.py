@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from benchmarks import suggestions
 from benchmarks.goals import goals_table
 from benchmarks.league.peers.process import NotInstalledError, PeerError
 
+from compbo import plugins
 from compbo.study.methods.registry import KINDS
 from compbo.study.tasks import get_task
+from compbo.study.tasks.registry import OWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLUGIN = "benchmarks.league.plugin"
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def league_methods() -> Iterator[None]:
+    """The methods and tasks of the league, for one test: what a plugin registers stays, and cells would ask for it."""
+    registries: list[dict[str, Any]] = [KINDS, OWN, plugins._named]
+    before = [dict(registry) for registry in registries]
+    plugins.load_plugin(PLUGIN)
+    yield
+    for registry, old in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(old)
+    del sys.modules[PLUGIN]
+
+
+def test_an_import_registers_nothing() -> None:
+    """The page of the league and the benchmark are imported by tests that run beside those of the study."""
+    script = (
+        "from compbo.study.methods.registry import KINDS\nbefore = list(KINDS)\n"
+        "import benchmarks.suggestions, benchmarks.readme\nfrom benchmarks.league import page\n"
+        "assert list(KINDS) == before"
+    )
+    run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 class Counted:
@@ -59,6 +94,7 @@ def test_a_row_has_means_of_seeds_and_says_who_is_not_there() -> None:
     assert "hebo" not in table
 
 
+@pytest.mark.usefixtures("league_methods")
 def test_methods_are_told_the_same_run_and_a_peer_that_is_not_installed_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

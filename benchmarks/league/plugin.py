@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from benchmarks.league.peers.process import make_peer
+from benchmarks.league.peers.process import HEBO, SMAC, make_peer
 from benchmarks.league.peers.turbo import TurboMethod
 from benchmarks.league.tasks import TASKS
 from compbo.study.methods.peers import BoTorchMethod
 from compbo.study.methods.registry import MethodKind, register_method
 from compbo.study.tasks import register
-
-HEBO, SMAC = "0.3.6", "2.4.1"  # as hebo.txt and smac.txt pin them
 
 
 class BoTorchSequential(BoTorchMethod):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from compbo.study.tasks import Task
 
 ROOT = Path(__file__).parents[3]
+HEBO, SMAC = "0.3.6", "2.4.1"  # as hebo.txt and smac.txt pin them
 SERVERS = Path(__file__).parent / "servers"
 KEPT = 2000  # characters of what a dead process wrote last
 
