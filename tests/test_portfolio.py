@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -173,6 +174,15 @@ def test_what_takes_turns_is_a_list(name: str, given: Any) -> None:
 )
 def test_an_acquisition_is_spelled_as_one_would_give_it(acquisition: Any, words: str) -> None:
     assert spelled(get_portfolio(acquisition)) == words
+
+
+def test_an_acquisition_that_cannot_be_made_without_arguments_is_spelled_too() -> None:
+    @dataclass(frozen=True)
+    class Bold(UCB):
+        share: float = field(kw_only=True)
+
+    assert spelled(Bold(share=0.5)) == repr(Bold(share=0.5))
+    assert spelled(Portfolio((Bold(share=0.5), "sr"))) == f"{Bold(share=0.5)!r},sr"
 
 
 def test_a_run_of_another_portfolio_is_resumed_by_what_the_message_says(tmp_path: Path) -> None:

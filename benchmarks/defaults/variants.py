@@ -40,9 +40,9 @@ def words(settings: compbo.Settings, evaluations: int = 0, batch: int = 1) -> st
 
     Args:
         settings: of a run.
-        batch: points of its asks; what a portfolio does for single points is not named for more.
         evaluations: of the run; a limit of the model's observations that it did not reach is not named. Nor are the
             priors of earlier runs: tables in which they matter have names of their own (`priors_page`).
+        batch: points of its asks; what a portfolio does for single points is not named for more.
 
     Returns:
         For example 'maximizer="RS"'; `DEFAULT` if they do not differ.

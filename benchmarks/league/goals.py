@@ -59,7 +59,8 @@ def _first(runs: pd.DataFrame) -> str:
     ahead = {group: each for group, each in found.items() if each and each.ratio.value < 1.0}
     close = [group for group, each in found.items() if each and each.ratio.value >= 1.0 and not each.ratio.low > 1.0]
     words = [f"{group} ({each.method} has {each.ratio.value:.2f} of our regret)" for group, each in ahead.items()]
-    parts = [f"missed: {listed(words)}"] if words else ["met"]
+    methods = counted(runs["method"].nunique(), "method")
+    parts = [f"missed: {listed(words)}"] if words else [f"met, of the {methods} that ran"]
     return "; ".join(parts + ([f"not sure: {listed(close)}"] if close else []))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from compbo.acquisition.integrands import SR, UCB, Acquisition
@@ -83,7 +83,9 @@ def spelled(acquisition: Acquisition | Portfolio) -> str:
     ('portfolio', 'ucb,sr', 'UCB(beta=0.5)')
     """
     if not isinstance(acquisition, Portfolio):
-        return acquisition.name if acquisition == type(acquisition)() else repr(acquisition)
+        value: Any = acquisition  # one of the user's may be no dataclass, or need arguments
+        own = is_dataclass(value) and any(getattr(value, f.name) != f.default for f in fields(value))
+        return repr(acquisition) if own else acquisition.name
     if acquisition == DEFAULT:
         return acquisition.name
     return repr(acquisition) if acquisition.alone else ",".join(spelled(member) for member in acquisition.members)
