@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 import torch
 from benchmarks import regrets
-from benchmarks.defaults import maximizers, single_page, trials, variants, wall_tasks
-from benchmarks.defaults.page import RESULTS, ROOT, pages
+from benchmarks.defaults import effort_page, maximizers, single_page, trials, variants, wall_tasks
+from benchmarks.defaults.kinds_table import kinds_table
+from benchmarks.defaults.page import RESULTS, ROOT, pages, stored
 from benchmarks.goals import goals_table
 from scipy import stats
 
@@ -90,6 +91,57 @@ def test_a_stored_run_is_named_by_its_settings_and_another_method_keeps_its_name
         }
     )
     assert variants.labelled(rows)["optimiser"].tolist() == ['maximizer="RS"', "random-search"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, effort_page.BASE),
+        ({"budget": compbo.Budget(steps=32)}, "32 steps from 32 starts"),
+        ({"starts": compbo.StartPolicy(restarts=8, raw_batches=512)}, "64 steps from 8 starts, of 512 raw batches"),
+        ({"minibatch": 64}, "64 steps from 32 starts, 64 samples"),
+    ],
+)
+def test_the_effort_of_a_maximisation_in_words(changed: dict[str, Any], said: str) -> None:
+    """The base of the table is what the library does by default."""
+    kept = compbo.Settings(**changed).to_dict()
+    assert effort_page.effort_of(json.dumps({name: json.dumps(value) for name, value in kept.items()})) == said
+
+
+def test_every_run_of_the_effort_has_its_kind() -> None:
+    found = effort_page.named(stored(effort_page.RESULTS))
+    kinds = found.groupby("kind")["task"].unique()
+    assert set(kinds.index) == set(effort_page.KINDS.values())
+    assert all(task.endswith("_40") for task in kinds["40D"])
+    assert not any("wide_tasks" in task for task in kinds["60D and 100D"])
+
+
+def test_ratios_by_kind_are_paired_and_geometric() -> None:
+    """Seeds that one of both lacks do not count, every task counts the same."""
+    last = {
+        "one": {("a", 0): 1.0, ("a", 1): 4.0, ("b", 0): 2.0},
+        "two": {("a", 0): 2.0, ("a", 2): 99.0, ("b", 0): 1.0},
+        "other=3": {("b", 0): 4.0},
+    }
+    rows = [
+        {
+            "task": task,
+            "seed": seed,
+            "optimiser": name,
+            "status": "done",
+            "best": np.array([10.0, value]),
+            "regret": np.array([10.0, value]),
+            "floor_kind": "optimum",
+        }
+        for name, losses in last.items()
+        for (task, seed), value in losses.items()
+    ]
+    table = pd.DataFrame(rows)
+    lines = kinds_table({"both": table, "of a": table[table["task"] == "a"]}, "one").splitlines()
+    assert lines[0] == "| method | both | of a |"
+    assert lines[2].startswith("| one | 1.00 [1.00, 1.00] (2) | 1.00 [1.00, 1.00] (1) |")
+    assert lines[3].startswith("| two | 1.00 [0.50, 2.00] (2) | 2.00 [2.00, 2.00] (1) |")
+    assert lines[4] == "| `other=3` | 2.00 [2.00, 2.00] (1) |  |"
 
 
 def test_the_default_is_the_best_of_what_was_tried() -> None:

@@ -72,20 +72,37 @@ def chosen_at(oracle: AcquisitionOracle, batch: torch.Tensor, common: Draw) -> C
     return Chosen(batch, float(value), 0, value, value, batch)
 
 
-@pytest.mark.parametrize("q", [1, 2])
+@pytest.mark.parametrize("q", [1, 2, 12])
 def test_the_batch_moves_to_where_no_level_is_better(q: int) -> None:
+    """One move of one point, that is; twelve points together make more moves than one may."""
     oracle = oracle_of(q)
     common = oracle.draw()
-    start = chosen_at(oracle, SPACE.to_unit([{**POINT, "c": "a"}] * q), common)
+    start = chosen_at(oracle, SPACE.to_unit([{**POINT, "c": "a", "x": (i + 1) / (q + 1)} for i in range(q)]), common)
     end = moved_by_levels(oracle, start, common, SPACE.neighbours, seeded(), Budget())
-    assert {"c": "z", "on": True, "n": 4}.items() <= max(SPACE.from_unit(end.batch), key=lambda p: p["n"]).items()
+    if q <= 2:
+        assert {"c": "z", "on": True, "n": 4}.items() <= max(SPACE.from_unit(end.batch), key=lambda p: p["n"]).items()
     assert end.value == pytest.approx(float(oracle.value(end.batch.unsqueeze(0), common)), abs=1e-9)
     assert end.value > start.value
     assert torch.equal(end.batch[:, 0], start.batch[:, 0])  # floats do not move
-    if q == 1:  # four moves lead there, so the search has come to its end
-        assert ROUNDS > 4
-        around_it = moves_from(end.batch, SPACE.neighbours, seeded())
-        assert float(oracle.value(around_it, common).max()) <= end.value + 1e-9
+    around_it = moves_from(end.batch, SPACE.neighbours, seeded())
+    assert float(oracle.value(around_it, common).max()) <= end.value + 1e-9
+    before, after = (SPACE.from_unit(each.batch) for each in (start, end))
+    moved = sum(one[name] != other[name] for one, other in zip(before, after, strict=True) for name in ("c", "on", "n"))
+    assert moved > (ROUNDS if q == 12 else 0)
+
+
+def test_a_point_moves_at_most_so_often() -> None:
+    """Two points with more levels to climb than there are rounds: each stops after its share."""
+    space = Space({"n": Int(0, 30), "x": Float(0, 1)})
+    points = space.sample(60, seeded(1))
+    y = torch.tensor([p["n"] / 30 for p in points], dtype=DTYPE)
+    gp = fit_gp(space.to_unit(points), y, rounder=space.rounder())
+    oracle = AcquisitionOracle(SR(), gp.posterior, FreshSamples(2), gp.best)
+    oracle.start(seeded())
+    common = oracle.draw()
+    start = chosen_at(oracle, space.to_unit([{"n": 10, "x": x} for x in (0.2, 0.8)]), common)
+    end = moved_by_levels(oracle, start, common, space.neighbours, seeded(), Budget())
+    assert all(10 < p["n"] <= 10 + ROUNDS for p in space.from_unit(end.batch))
 
 
 def test_no_move_begins_after_the_time() -> None:

@@ -295,6 +295,18 @@ def draw(found: list[Effect]) -> None:
     plt.close(figure)
 
 
+def stored(path: Path) -> pd.DataFrame:
+    """The cells of a file.
+
+    Args:
+        path: of a compact file.
+
+    Returns:
+        The table.
+    """
+    return from_bytes(path.read_bytes(), str(path))
+
+
 def committed(path: Path) -> pd.DataFrame:
     """The cells of a file, named by their settings.
 
@@ -304,13 +316,15 @@ def committed(path: Path) -> pd.DataFrame:
     Returns:
         The table.
     """
-    return labelled(from_bytes(path.read_bytes(), str(path)))
+    return labelled(stored(path))
 
 
 def pages() -> dict[Path, str]:
     """The pages with their tables as the committed results have them, by path."""
     from benchmarks.defaults import (
         dimensions_page,
+        effort_page,
+        levels_page,
         outputs_page,
         priors_page,
         single_page,
@@ -319,20 +333,25 @@ def pages() -> dict[Path, str]:
 
     table, special = committed(RESULTS), committed(SPECIAL)
     regret = normalised_regrets(table)
-    outputs = outputs_page.outputs_tables(from_bytes(outputs_page.RESULTS.read_bytes(), str(outputs_page.RESULTS)))
+    outputs = outputs_page.outputs_tables(stored(outputs_page.RESULTS))
     text = filled(PAGE.read_text(encoding="utf-8"), BEGIN, table_of(effects(regret), regret), END)
-    text = filled(text, LARGE_BEGIN, large_table(from_bytes(LARGE.read_bytes(), str(LARGE))), LARGE_END)
+    text = filled(text, LARGE_BEGIN, large_table(stored(LARGE)), LARGE_END)
     text = filled(text, WORKERS_BEGIN, many_workers.table_of(many_workers.load()), WORKERS_END)
-    text = filled(text, BATCHES_BEGIN, batches_table(from_bytes(BATCHES.read_bytes(), str(BATCHES))), BATCHES_END)
+    text = filled(text, BATCHES_BEGIN, batches_table(stored(BATCHES)), BATCHES_END)
     text = filled(text, SPECIAL_BEGIN, special_table(special), SPECIAL_END)
     text = filled(text, wide_page.BEGIN, wide_page.wide_table(committed(wide_page.RESULTS)), wide_page.END)
     text = filled(text, HIGH_BEGIN, high_table(special), HIGH_END)
     dimensions = dimensions_page.dimensions_tables(committed(dimensions_page.RESULTS))
     text = filled(text, dimensions_page.BEGIN, dimensions, dimensions_page.END)
     text = filled(text, outputs_page.BEGIN, outputs, outputs_page.END)
-    single = single_page.named(from_bytes(single_page.RESULTS.read_bytes(), str(single_page.RESULTS)))
+    single = single_page.named(stored(single_page.RESULTS))
     text = filled(text, single_page.BEGIN, single_page.single_table(single), single_page.END)
-    priors = from_bytes(priors_page.RESULTS.read_bytes(), str(priors_page.RESULTS))
+    effort = effort_page.named(stored(effort_page.RESULTS))
+    efforts = f"{effort_page.effort_table(effort)}\n\n{effort_page.time_table(effort)}"
+    text = filled(text, effort_page.BEGIN, efforts, effort_page.END)
+    levels = stored(levels_page.RESULTS)
+    text = filled(text, levels_page.BEGIN, levels_page.levels_table(levels), levels_page.END)
+    priors = stored(priors_page.RESULTS)
     text = filled(text, priors_page.CHOICES_BEGIN, priors_page.choices_table(priors), priors_page.CHOICES_END)
     text = filled(text, priors_page.NOISE_BEGIN, priors_page.noise_table(priors), priors_page.NOISE_END)
     return {PAGE: text, RACING: filled(RACING.read_text(encoding="utf-8"), RACE_BEGIN, race_table(table), RACE_END)}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pandas as pd
 
 import compbo
-from benchmarks.defaults.page import ROOT, normalised_regrets
+from benchmarks.defaults.kinds_table import kinds_table
+from benchmarks.defaults.page import ROOT
 from benchmarks.defaults.variants import DEFAULT, settings_of, words
-from benchmarks.defaults.wide_page import PEERS, interval_over_tasks
 from compbo.acquisition.portfolio import DEFAULT as PORTFOLIO
 from compbo.study.outputs.compact import finished
 from compbo.words import counted
@@ -69,26 +68,9 @@ def single_table(table: pd.DataFrame) -> str:
     Returns:
         A row for every method, the best with choices and one point first; intervals are by a bootstrap over the tasks.
     """
-    columns = {}
-    for kind, batch in ((SEVERAL, 1), (ONE, 1), (MANY, 1), (OURS, 1), (SEVERAL, 2), (SEVERAL, 4)):
-        logs = np.log(normalised_regrets(table[(table["kind"] == kind) & (table["batch"] == batch)])).unstack(
-            "optimiser"
-        )
-        columns[f"{kind}, {counted(batch, 'point')}"] = logs.sub(logs[DEFAULT], axis=0).groupby("task").mean()
-    first, *_ = columns.values()
-    means = {name: first[name].mean() if name in first else np.inf for ratios in columns.values() for name in ratios}
-    lines = [f"| method | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
-    for name in sorted(means, key=means.__getitem__):
-        shown = f"`{name}`" if "=" in name else PEERS.get(name, name)
-        cells = [_cell(ratios[name]) if name in ratios else "" for ratios in columns.values()]
-        lines.append(f"| {shown} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _cell(logs: pd.Series) -> str:
-    """The geometric mean, its interval, and how many tasks it is over."""
-    found = logs.dropna().to_numpy()
-    if len(found) == 0:
-        return ""
-    low, high = interval_over_tasks(found)
-    return f"{np.exp(found.mean()):.2f} [{low:.2f}, {high:.2f}] ({len(found)})"
+    columns = ((SEVERAL, 1), (ONE, 1), (MANY, 1), (OURS, 1), (SEVERAL, 2), (SEVERAL, 4))
+    kinds = {
+        f"{kind}, {counted(batch, 'point')}": table[(table["kind"] == kind) & (table["batch"] == batch)]
+        for kind, batch in columns
+    }
+    return kinds_table(kinds, DEFAULT)

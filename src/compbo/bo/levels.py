@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 SWITCHED = 1.0  # rounded parameters that are drawn again on average, where there are more than two
 MOST_SWITCHED = 0.5  # probability for one of them
-MOST_MOVES = 256  # moves that are tried at once
-ROUNDS = 8  # moves that are made, at most
+MOST_MOVES = 256  # moves that are tried at once, and on average in a round
+ROUNDS = 8  # moves of a point, at most
 ROUNDING = 1e-9  # relative to a value of at least 1: a smaller gain is none
 
 
@@ -57,6 +57,14 @@ def moves_from(batch: Tensor, neighbours: Neighbours, generator: Generator) -> T
     return with_points(batch, moved, points)
 
 
+def moves_of(batch: Tensor, i: int, neighbours: Neighbours, generator: Generator) -> Tensor:
+    """Those of `moves_from` that move point i: (S, q, d)."""
+    points = neighbours(batch[i])
+    if len(points) > MOST_MOVES:
+        points = points[torch.randperm(len(points), generator=generator)[:MOST_MOVES]]
+    return with_points(batch, torch.full((len(points),), i), points)
+
+
 def with_points(batch: Tensor, replaced: Tensor, points: Tensor) -> Tensor:
     """Copies (m, q, d) of a batch; in each the point of index `replaced` (m,) gives way to one of points (m, d)."""
     copies = batch.repeat(len(points), 1, 1)
@@ -72,7 +80,7 @@ def moved_by_levels(
     generator: Generator,
     budget: Budget,
 ) -> Chosen:
-    """The chosen batch after the best move to another level or choice, again and again while that gains something.
+    """The chosen batch after moves to other levels and choices: each point in turn makes its best one, while one gains.
 
     Args:
         oracle: the acquisition function.
@@ -86,13 +94,16 @@ def moved_by_levels(
         The same with another batch and value, or as it was.
     """
     clock = Clock(budget.seconds)
-    for _ in range(ROUNDS):
-        if clock.expired() or not math.isfinite(chosen.value):
+    q = len(chosen.batch)
+    tried = stayed = 0  # moves; points in a row that are best where they are
+    for turn in range(ROUNDS * q):
+        if clock.expired() or stayed == q or tried >= ROUNDS * MOST_MOVES or not math.isfinite(chosen.value):
             break
-        moves = moves_from(chosen.batch, neighbours, generator)
+        moves = moves_of(chosen.batch, turn % q, neighbours, generator)
         values = oracle.value(moves, common).nan_to_num(nan=-math.inf)
         top = int(values.argmax())
-        if float(values[top]) <= chosen.value + ROUNDING * max(1.0, abs(chosen.value)):
-            break
-        chosen = chosen._replace(batch=moves[top], value=float(values[top]))
+        tried += len(moves)
+        stayed += 1
+        if float(values[top]) > chosen.value + ROUNDING * max(1.0, abs(chosen.value)):
+            chosen, stayed = chosen._replace(batch=moves[top], value=float(values[top])), 0
     return chosen
