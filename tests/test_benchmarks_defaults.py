@@ -357,6 +357,14 @@ class TestTrialsForManyDimensions:
         differences = (prior.log_density(x + h) - prior.log_density(x - h)) / (2 * h)
         np.testing.assert_allclose(prior.slope(x), differences, rtol=1e-5)
 
+    def test_matern_of_three_halves_and_its_slope(self) -> None:
+        r = torch.linspace(0.01, 4.0, 50, dtype=torch.float64)
+        found = trials.MATERN32.evaluate((trials.MATERN32.stretch * r) ** 2)
+        assert torch.allclose(found.value, (1 + 3**0.5 * r) * torch.exp(-(3**0.5) * r), atol=1e-12)
+        r2, step = (trials.MATERN32.stretch * r) ** 2, 1e-6
+        above, below = (trials.MATERN32.evaluate(r2 + sign * step).value for sign in (1, -1))
+        assert torch.allclose(trials.MATERN32.slope_factor * found.slope, (above - below) / (2 * step), atol=1e-7)
+
     def test_the_region_is_a_function_of_the_losses(self) -> None:
         def length(losses: list[float], q: int = 1, dimensions: int = 2) -> float:
             return trials.trust_region(losses, 1, q, dimensions).length

@@ -324,10 +324,12 @@ def pages() -> dict[Path, str]:
     from benchmarks.defaults import (
         dimensions_page,
         effort_page,
+        kernels_page,
         levels_page,
         outputs_page,
         priors_page,
         single_page,
+        sixteen_page,
         wide_page,
     )  # made of what is here
 
@@ -349,6 +351,9 @@ def pages() -> dict[Path, str]:
     effort = effort_page.named(stored(effort_page.RESULTS))
     efforts = f"{effort_page.effort_table(effort)}\n\n{effort_page.time_table(effort)}"
     text = filled(text, effort_page.BEGIN, efforts, effort_page.END)
+    kernels, sixteen = stored(kernels_page.RESULTS), committed(sixteen_page.RESULTS)
+    text = filled(text, kernels_page.BEGIN, kernels_page.kernels_table(kernels), kernels_page.END)
+    text = filled(text, sixteen_page.BEGIN, sixteen_page.sixteen_table(sixteen), sixteen_page.END)
     levels = stored(levels_page.RESULTS)
     text = filled(text, levels_page.BEGIN, levels_page.levels_table(levels), levels_page.END)
     priors = stored(priors_page.RESULTS)

@@ -1,4 +1,4 @@
-"""Parts of what was tried for many dimensions that register nothing: a mixture of priors, and TuRBO's trust region."""
+"""Parts of what was tried that register nothing: a mixture of priors, TuRBO's trust region, another kernel."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import torch
 
 from benchmarks.league.peers.turbo import TrustRegion, sides
+from compbo.surrogate.kernels import Kernel, KernelValue
 from compbo.surrogate.priors import Gamma, LogNormal, PriorSet, dimension_scaled, paper
 from compbo.types import Box
 
@@ -77,3 +79,13 @@ def box_around(centre: Tensor, length: float, gp: GP) -> Box:
     """The box around a centre (d,) of a base side, longer where the model changes slowly, within the unit cube."""
     half = 0.5 * sides(length, gp.hyperparameters.lengthscale)
     return Box((centre - half).clamp(0.0, 1.0), (centre + half).clamp(0.0, 1.0))
+
+
+def _matern32(r2: Tensor) -> KernelValue:
+    """k = (1 + s) exp(-s), s = sqrt(r2) = sqrt(3) r; dk/d(r2) = -exp(-s) / 2."""
+    s = r2.clamp_min_(0.0).sqrt()
+    e = s.neg().exp()
+    return KernelValue(torch.addcmul(e, s, e), e)
+
+
+MATERN32 = Kernel("matern32", 3.0**0.5, -0.5, _matern32)
