@@ -536,7 +536,7 @@ def test_the_part_that_is_to_blame_is_seen() -> None:
     lines = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in parts_table(exchanged, league).splitlines()
     ]
-    assert lines[0] == ["part", "exchanged for", "levy-6-shifted", "all"]
+    assert lines[0] == ["part", "exchanged for", "levy-6-shifted, 8 points", "all"]
     none, logei = math.sqrt(0.5 / 1.0 * 0.5 / 2.0), math.sqrt(2.0 / 1.0 * 2.0 / 2.0)
     assert lines[2] == ["surrogate", '`outputs="none"`', f"{none:.2f}", f"{none:.2f}"]
     thrice = pd.concat([exchanged, pd.DataFrame([row("levy-6-shifted", "compbo-logei", 2, 6.0)])])
@@ -546,6 +546,13 @@ def test_the_part_that_is_to_blame_is_seen() -> None:
     )
     assert lines[3] == ["acquisition function", '`acquisition="logei"`', f"{logei:.2f}", f"{logei:.2f}"]
     assert lines[4] == ["everything", "the best other method", "0.50 (hebo, 1 seed)", ""]  # in batches of the same size
+    both = pd.concat([exchanged, pd.DataFrame([row("levy-6-shifted", "compbo-logei", 0, 0.3, batch=16)])])
+    beside = pd.concat([league, pd.DataFrame([row("levy-6-shifted", "compbo", 0, 0.2, batch=16)])])
+    head, _, none_only, last, best = parts_table(both, beside).splitlines()
+    assert "| levy-6-shifted, 8 points | levy-6-shifted, 16 points |" in head
+    assert none_only.split(" | ")[3] == ""  # not run in batches of 16
+    assert last.split(" | ")[3:] == ["1.50", f"{math.exp((math.log(logei) + math.log(1.5)) / 2):.2f} |"]
+    assert "0.50 (pycma, 1 seed)" in best
 
 
 def test_tasks_on_which_random_search_is_better_are_named() -> None:

@@ -14,12 +14,15 @@ PARTS = {  # by the name of the method: which part, and what it is exchanged for
     "outputs-evidence-or-none": ("surrogate", "no transform is one of the choices by evidence"),
     "outputs-left-out": ("surrogate", "the same choices, by values that are left out"),
     "compbo-dimension-scaled": ("surrogate", '`priors="dimension-scaled"`'),
+    "compbo-paper-priors": ("surrogate", '`priors="paper"`: choices share nothing'),
     "compbo-warped": ("surrogate", '`inputs="warped"`'),
     "compbo-ucb": ("acquisition function", '`acquisition="ucb"`'),
+    "compbo-ucb4-sr": ("acquisition function", '`acquisition=[UCB(beta=4.0), "sr"]`'),
     "compbo-sr": ("acquisition function", '`acquisition="sr"`'),
     "compbo-logei": ("acquisition function", '`acquisition="logei"`'),
     "compbo-adam": ("maximizer", '`maximizer="Adam-ERM"`'),
     "compbo-race-polish": ("maximizer", "`StartPolicy(race=True, polish=True)`"),
+    "levels-as-a-whole": ("maximizer", "eight moves between levels for a whole batch, not for each point"),
 }
 
 
@@ -33,21 +36,23 @@ def parts_table(parts: pd.DataFrame, league: pd.DataFrame) -> str:
     Returns:
         A table in Markdown; geometric means over the seeds that both have run, with Student's interval over them.
     """
-    tasks = list(dict.fromkeys(parts["task"]))
-    ours = league["batch"].isin(set(parts["batch"])) & league["task"].isin(tasks)
-    runs = runs_of(pd.concat([parts, league[ours]]))
-    logs = np.log(runs.pivot_table("regret", ["task", "seed"], "method"))
+    columns = list(dict.fromkeys(zip(parts["task"], parts["batch"], strict=True)))
+    there = [place in columns for place in zip(league["task"], league["batch"], strict=True)]
+    runs = runs_of(pd.concat([parts, league[there]]))
+    logs = np.log(runs.pivot_table("regret", ["task", "batch", "seed"], "method"))
     logs = logs.sub(logs[OURS], axis=0)
-    lines = [f"| part | exchanged for | {' | '.join(tasks)} | all |", "|---" * (len(tasks) + 3) + "|"]
+    titles = [f"{task}, {counted(int(q), 'point')}" for task, q in columns]
+    lines = [f"| part | exchanged for | {' | '.join(titles)} | all |", "|---" * (len(columns) + 3) + "|"]
     for method, (part, words) in PARTS.items():
         if method in logs.columns:
-            whole = np.exp(np.mean([logs.loc[task, method].mean() for task in tasks]))
-            cells = [_ratio(logs.loc[task, method]) for task in tasks]
-            lines.append(f"| {part} | {words} | {' | '.join(cells)} | {whole:.2f} |")
+            known = {column: _ratio(found) for column in columns if len(found := logs.loc[column, method].dropna())}
+            means = [logs.loc[column, method].mean() for column in known]
+            cells = [known.get(column, "") for column in columns]
+            lines.append(f"| {part} | {words} | {' | '.join(cells)} | {np.exp(np.mean(means)):.2f} |")
     others = logs.drop(columns=[*PARTS, OURS], errors="ignore")
     best = []
-    for task in tasks:
-        found = others.loc[task]
+    for column in columns:
+        found = others.loc[column]
         method = found.mean().idxmin()
         best.append(f"{_ratio(found[method])} ({method}, {counted(int(found[method].count()), 'seed')})")
     return "\n".join([*lines, f"| everything | the best other method | {' | '.join(best)} | |"])
