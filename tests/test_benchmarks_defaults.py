@@ -98,8 +98,7 @@ def test_a_stored_run_is_named_by_its_settings_and_another_method_keeps_its_name
     [
         ({}, effort_page.BASE),
         ({"budget": compbo.Budget(steps=32)}, "32 steps from 32 starts"),
-        ({"starts": compbo.StartPolicy(restarts=8, raw_batches=512)}, "64 steps from 8 starts, of 512 raw batches"),
-        ({"minibatch": 64}, "64 steps from 32 starts, 64 samples"),
+        ({"starts": compbo.StartPolicy(restarts=8)}, "64 steps from 8 starts"),
     ],
 )
 def test_the_effort_of_a_maximisation_in_words(changed: dict[str, Any], said: str) -> None:

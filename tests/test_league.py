@@ -510,7 +510,7 @@ def test_goals_are_judged_by_the_closest_method_with_half_of_the_tasks() -> None
     lines = goals.goals_table(measures.runs_of(pd.DataFrame(rows))).splitlines()
     assert lines[0] == "| goal | 8 points | 16 points |"
     first, far, random = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:])
-    assert first[1:] == ["missed: noisy (turbo has 0.50 of our regret)", "met, of the 3 methods that ran"]
+    assert first[1:] == ["missed: noisy (turbo has 0.50 of our regret in 3 runs)", "met, of the 3 methods that ran"]
     assert far[1].startswith("2 to 6 dimensions: 0.20 [0.20, 0.20] of turbo's, met; 16 to 20 dimensions: 0.80 ")
     assert far[1].endswith("of turbo's, missed")
     assert far[2] == "2 to 6 dimensions: 0.20 [0.20, 0.20] of turbo's, met"
@@ -536,23 +536,23 @@ def test_the_part_that_is_to_blame_is_seen() -> None:
     lines = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in parts_table(exchanged, league).splitlines()
     ]
-    assert lines[0] == ["part", "exchanged for", "levy-6-shifted, 8 points", "all"]
+    assert lines[0] == ["part", "exchanged for", "levy-6-shifted, 8 points"]
     none, logei = math.sqrt(0.5 / 1.0 * 0.5 / 2.0), math.sqrt(2.0 / 1.0 * 2.0 / 2.0)
-    assert lines[2] == ["surrogate", '`outputs="none"`', f"{none:.2f}", f"{none:.2f}"]
+    assert lines[2] == ["surrogate", '`outputs="none"`', f"{none:.2f}"]
     thrice = pd.concat([exchanged, pd.DataFrame([row("levy-6-shifted", "compbo-logei", 2, 6.0)])])
     of_three = pd.concat([league, pd.DataFrame([row("levy-6-shifted", "compbo", 2, 3.0)])])
     assert "| 1.59 [0.59, 4.29] |" in parts_table(thrice, of_three), (
         "ratios 2, 1 and 2: Student's interval of their logs"
     )
-    assert lines[3] == ["acquisition function", '`acquisition="logei"`', f"{logei:.2f}", f"{logei:.2f}"]
-    assert lines[4] == ["everything", "the best other method", "0.50 (hebo, 1 seed)", ""]  # in batches of the same size
+    assert lines[3] == ["acquisition function", '`acquisition="logei"`', f"{logei:.2f}"]
+    assert lines[4] == ["everything", "the best other method", "0.50 (hebo, 1 seed)"]  # in batches of the same size
     both = pd.concat([exchanged, pd.DataFrame([row("levy-6-shifted", "compbo-logei", 0, 0.3, batch=16)])])
     beside = pd.concat([league, pd.DataFrame([row("levy-6-shifted", "compbo", 0, 0.2, batch=16)])])
     head, _, none_only, last, best = parts_table(both, beside).splitlines()
-    assert "| levy-6-shifted, 8 points | levy-6-shifted, 16 points |" in head
-    assert none_only.split(" | ")[3] == ""  # not run in batches of 16
-    assert last.split(" | ")[3:] == ["1.50", f"{math.exp((math.log(logei) + math.log(1.5)) / 2):.2f} |"]
-    assert "0.50 (pycma, 1 seed)" in best
+    assert head.endswith("| levy-6-shifted, 8 points | levy-6-shifted, 16 points |")
+    assert none_only.endswith(f"| {none:.2f} |  |")  # not run in batches of 16
+    assert last.endswith(f"| {logei:.2f} | 1.50 |")
+    assert best.endswith("| 0.50 (hebo, 1 seed) | 0.50 (pycma, 1 seed) |")
 
 
 def test_tasks_on_which_random_search_is_better_are_named() -> None:

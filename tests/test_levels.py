@@ -13,7 +13,7 @@ from compbo.acquisition.integrands import SR
 from compbo.acquisition.oracle import AcquisitionOracle
 from compbo.acquisition.samples import FreshSamples
 from compbo.bo.choice import Chosen
-from compbo.bo.levels import ROUNDS, moved_by_levels, moves_from, switched
+from compbo.bo.levels import MOST_MOVES, ROUNDS, moved_by_levels, moves_from, switched
 from compbo.bo.starts import around
 from compbo.bo.suggest import suggest
 from compbo.surrogate.gp import fit_gp
@@ -74,7 +74,7 @@ def chosen_at(oracle: AcquisitionOracle, batch: torch.Tensor, common: Draw) -> C
 
 @pytest.mark.parametrize("q", [1, 2, 12])
 def test_the_batch_moves_to_where_no_level_is_better(q: int) -> None:
-    """One move of one point, that is; twelve points together make more moves than one may."""
+    """No single move is left that gains; and a batch of twelve makes more moves than the eight of one point."""
     oracle = oracle_of(q)
     common = oracle.draw()
     start = chosen_at(oracle, SPACE.to_unit([{**POINT, "c": "a", "x": (i + 1) / (q + 1)} for i in range(q)]), common)
@@ -89,6 +89,26 @@ def test_the_batch_moves_to_where_no_level_is_better(q: int) -> None:
     before, after = (SPACE.from_unit(each.batch) for each in (start, end))
     moved = sum(one[name] != other[name] for one, other in zip(before, after, strict=True) for name in ("c", "on", "n"))
     assert moved > (ROUNDS if q == 12 else 0)
+
+
+def test_every_point_has_its_turn_where_there_are_too_many_moves() -> None:
+    """Twenty points with 300 choices each, more moves than are tried: the last points move too."""
+    space = Space({"c": Categorical([f"c{i}" for i in range(300)]), "x": Float(0, 1)})
+    tried = []
+
+    class Counted:
+        """An oracle for which a batch is the better, the more of its points have left the first choice."""
+
+        def value(self, batches: torch.Tensor, common: Draw) -> torch.Tensor:
+            tried.append(len(batches))
+            return (batches[..., 0] != batch[0, 0]).sum(-1).to(DTYPE)
+
+    batch = space.to_unit([{"c": "c0", "x": 0.5}] * 20)
+    start = Chosen(batch, 0.0, 0, torch.zeros(1, dtype=DTYPE), torch.zeros(1, dtype=DTYPE), batch)
+    oracle: Any = Counted()
+    end = moved_by_levels(oracle, start, Draw(torch.zeros(20, 1)), space.neighbours, seeded(), Budget())
+    assert bool((end.batch != batch).any(-1).all())
+    assert sum(tried) <= ROUNDS * MOST_MOVES + max(tried)
 
 
 def test_a_point_moves_at_most_so_often() -> None:

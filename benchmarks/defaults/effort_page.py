@@ -33,10 +33,7 @@ def effort_of(stored: str) -> str:
         For example "64 steps from 32 starts".
     """
     settings = settings_of(stored)
-    starts = settings.starts
-    words = f"{counted(settings.budget.steps, 'step')} from {counted(starts.restarts, 'start')}"
-    raw = f", of {starts.raw_batches} raw batches" if starts.raw_batches != 1024 else ""
-    return words + raw + (f", {settings.minibatch} samples" if settings.minibatch != 128 else "")
+    return f"{counted(settings.budget.steps, 'step')} from {counted(settings.starts.restarts, 'start')}"
 
 
 def named(table: pd.DataFrame) -> pd.DataFrame:

@@ -22,7 +22,8 @@ def kinds_table(kinds: Mapping[str, pd.DataFrame], base: str) -> str:
         base: the method that the others are compared with.
 
     Returns:
-        A row for every method, the best of the first column first; intervals are by a bootstrap over the tasks.
+        A row for every method, the best of the first column first, those it lacks at the end; intervals are by a
+        bootstrap over the tasks.
     """
     columns = {title: _ratios(table, base) for title, table in kinds.items()}
     first, *_ = columns.values()

@@ -58,7 +58,10 @@ def _first(runs: pd.DataFrame) -> str:
     found = {group: best_other(runs[runs["group"] == group]) for group in measures.GROUPS}
     ahead = {group: each for group, each in found.items() if each and each.ratio.value < 1.0}
     close = [group for group, each in found.items() if each and each.ratio.value >= 1.0 and not each.ratio.low > 1.0]
-    words = [f"{group} ({each.method} has {each.ratio.value:.2f} of our regret)" for group, each in ahead.items()]
+    words = [
+        f"{group} ({each.method} has {each.ratio.value:.2f} of our regret in {counted(each.runs, 'run')})"
+        for group, each in ahead.items()
+    ]
     methods = counted(runs["method"].nunique(), "method")
     parts = [f"missed: {listed(words)}"] if words else [f"met, of the {methods} that ran"]
     return "; ".join(parts + ([f"not sure: {listed(close)}"] if close else []))
@@ -72,7 +75,8 @@ def _by_far(runs: pd.DataFrame) -> str:
             part, low, high = (1.0 / float(number) for number in (each.ratio.value, each.ratio.high, each.ratio.low))
             said = "missed" if part > MOST else "met" if high <= MOST else "met, not sure"
             interval = "" if np.isnan(high) else f" [{low:.2f}, {high:.2f}]"
-            parts.append(f"{group}: {part:.2f}{interval} of {each.method}'s, {said}")
+            runs_of_it = f" in {counted(each.runs, 'run')}" if np.isnan(high) else ""
+            parts.append(f"{group}: {part:.2f}{interval} of {each.method}'s{runs_of_it}, {said}")
     return "; ".join(parts)
 
 

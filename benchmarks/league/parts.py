@@ -42,20 +42,18 @@ def parts_table(parts: pd.DataFrame, league: pd.DataFrame) -> str:
     logs = np.log(runs.pivot_table("regret", ["task", "batch", "seed"], "method"))
     logs = logs.sub(logs[OURS], axis=0)
     titles = [f"{task}, {counted(int(q), 'point')}" for task, q in columns]
-    lines = [f"| part | exchanged for | {' | '.join(titles)} | all |", "|---" * (len(columns) + 3) + "|"]
+    lines = [f"| part | exchanged for | {' | '.join(titles)} |", "|---" * (len(columns) + 2) + "|"]
     for method, (part, words) in PARTS.items():
         if method in logs.columns:
-            known = {column: _ratio(found) for column in columns if len(found := logs.loc[column, method].dropna())}
-            means = [logs.loc[column, method].mean() for column in known]
-            cells = [known.get(column, "") for column in columns]
-            lines.append(f"| {part} | {words} | {' | '.join(cells)} | {np.exp(np.mean(means)):.2f} |")
+            cells = [_ratio(found) if len(found := logs.loc[column, method].dropna()) else "" for column in columns]
+            lines.append(f"| {part} | {words} | {' | '.join(cells)} |")
     others = logs.drop(columns=[*PARTS, OURS], errors="ignore")
     best = []
     for column in columns:
         found = others.loc[column]
         method = found.mean().idxmin()
         best.append(f"{_ratio(found[method])} ({method}, {counted(int(found[method].count()), 'seed')})")
-    return "\n".join([*lines, f"| everything | the best other method | {' | '.join(best)} | |"])
+    return "\n".join([*lines, f"| everything | the best other method | {' | '.join(best)} |"])
 
 
 def _ratio(logs: pd.Series) -> str:

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 SWITCHED = 1.0  # rounded parameters that are drawn again on average, where there are more than two
 MOST_SWITCHED = 0.5  # probability for one of them
-MOST_MOVES = 256  # moves that are tried at once, and on average in a round
+MOST_MOVES = 256  # moves that are tried at once; in all, ROUNDS times this number
 ROUNDS = 8  # moves of a point, at most
+TURNS = 2  # of every point, where there are more moves than can be tried
 ROUNDING = 1e-9  # relative to a value of at least 1: a smaller gain is none
 
 
@@ -50,19 +51,22 @@ def moves_from(batch: Tensor, neighbours: Neighbours, generator: Generator) -> T
     All there are, or a random selection of them.
     """
     near = [neighbours(point) for point in batch]
-    points, moved = torch.cat(near), torch.arange(len(batch)).repeat_interleave(torch.tensor([len(p) for p in near]))
-    if len(points) > MOST_MOVES:
-        some = torch.randperm(len(points), generator=generator)[:MOST_MOVES]
-        points, moved = points[some], moved[some]
-    return with_points(batch, moved, points)
+    moved = torch.arange(len(batch)).repeat_interleave(torch.tensor([len(p) for p in near]))
+    points = torch.cat(near)
+    some = selection(len(points), MOST_MOVES, generator)
+    return with_points(batch, moved[some], points[some])
 
 
-def moves_of(batch: Tensor, i: int, neighbours: Neighbours, generator: Generator) -> Tensor:
-    """Those of `moves_from` that move point i: (S, q, d)."""
+def moves_of(batch: Tensor, i: int, neighbours: Neighbours, most: int, generator: Generator) -> Tensor:
+    """Those of `moves_from` that move point i, at most `most` of them: (S, q, d)."""
     points = neighbours(batch[i])
-    if len(points) > MOST_MOVES:
-        points = points[torch.randperm(len(points), generator=generator)[:MOST_MOVES]]
+    points = points[selection(len(points), most, generator)]
     return with_points(batch, torch.full((len(points),), i), points)
+
+
+def selection(count: int, most: int, generator: Generator) -> Tensor:
+    """The numbers below `count`, or `most` of them, drawn at random."""
+    return torch.arange(count) if count <= most else torch.randperm(count, generator=generator)[:most]
 
 
 def with_points(batch: Tensor, replaced: Tensor, points: Tensor) -> Tensor:
@@ -95,12 +99,14 @@ def moved_by_levels(
     """
     clock = Clock(budget.seconds)
     q = len(chosen.batch)
-    tried = stayed = 0  # moves; points in a row that are best where they are
+    most = max(1, min(MOST_MOVES, ROUNDS * MOST_MOVES // (TURNS * q)))  # of a turn, so that the last point has its own
+    tried = stayed = 0  # moves; turns in a row in which none gained
     for turn in range(ROUNDS * q):
         if clock.expired() or stayed == q or tried >= ROUNDS * MOST_MOVES or not math.isfinite(chosen.value):
             break
-        moves = moves_of(chosen.batch, turn % q, neighbours, generator)
-        values = oracle.value(moves, common).nan_to_num(nan=-math.inf)
+        moves = moves_of(chosen.batch, turn % q, neighbours, most, generator)
+        values = oracle.value(moves, common)
+        values = values.masked_fill(values.isnan(), -math.inf)
         top = int(values.argmax())
         tried += len(moves)
         stayed += 1
