@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def kinds_table(kinds: Mapping[str, pd.DataFrame], base: str) -> str:
+def kinds_table(kinds: Mapping[str, pd.DataFrame], base: str, names: Mapping[str, str] = PEERS) -> str:
     """Every method in units of the base, by the kind of tasks, in Markdown.
 
     Args:
         kinds: the cells of every column, by its title.
         base: the method that the others are compared with.
+        names: of methods that are no settings of the library.
 
     Returns:
         A row for every method, the best of the first column first, those it lacks at the end; intervals are by a
@@ -30,7 +31,7 @@ def kinds_table(kinds: Mapping[str, pd.DataFrame], base: str) -> str:
     means = {name: first[name].mean() if name in first else np.inf for ratios in columns.values() for name in ratios}
     lines = [f"| method | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     for name in sorted(means, key=means.__getitem__):
-        shown = f"`{name}`" if "=" in name else PEERS.get(name, name)
+        shown = f"`{name}`" if "=" in name else names.get(name, name)
         cells = [_cell(ratios[name]) if name in ratios else "" for ratios in columns.values()]
         lines.append(f"| {shown} | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -328,6 +328,7 @@ def pages() -> dict[Path, str]:
         levels_page,
         outputs_page,
         priors_page,
+        regions_page,
         single_page,
         sixteen_page,
         wide_page,
@@ -354,6 +355,8 @@ def pages() -> dict[Path, str]:
     kernels, sixteen = stored(kernels_page.RESULTS), committed(sixteen_page.RESULTS)
     text = filled(text, kernels_page.BEGIN, kernels_page.kernels_table(kernels), kernels_page.END)
     text = filled(text, sixteen_page.BEGIN, sixteen_page.sixteen_table(sixteen), sixteen_page.END)
+    regions = committed(regions_page.RESULTS)
+    text = filled(text, regions_page.BEGIN, regions_page.regions_table(regions), regions_page.END)
     levels = stored(levels_page.RESULTS)
     text = filled(text, levels_page.BEGIN, levels_page.levels_table(levels), levels_page.END)
     priors = stored(priors_page.RESULTS)
