@@ -58,7 +58,7 @@ def moves_from(batch: Tensor, neighbours: Neighbours, generator: Generator) -> T
 
 
 def moves_of(batch: Tensor, i: int, neighbours: Neighbours, most: int, generator: Generator) -> Tensor:
-    """Those of `moves_from` that move point i, at most `most` of them: (S, q, d)."""
+    """The batch (q, d) with point i at one of its neighbours, at most `most` of them: (S, q, d)."""
     points = neighbours(batch[i])
     points = points[selection(len(points), most, generator)]
     return with_points(batch, torch.full((len(points),), i), points)
